@@ -1,0 +1,1 @@
+"""What Berth does inside a guest: the modules behind manifest, gate and session."""

@@ -1,0 +1,1 @@
+"""What Berth does on a Proxmox node: the modules behind install, prepare and apply."""
