@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Command } from "commander";
 
 import { UserError } from "./errors.ts";
-import { ROOT } from "./run.ts";
+import { ROOT } from "./root.ts";
 
 /** One measured figure against its goal. */
 export interface Figure {

@@ -2,7 +2,10 @@ import { Command } from "commander";
 
 import { UserError } from "./errors.ts";
 import { pythonTools } from "./python-tools.ts";
-import { ROOT, run } from "./run.ts";
+import { run } from "./process.ts";
+import { ROOT } from "./root.ts";
+
+const SHOWN = { cwd: ROOT, show: true } as const;
 
 export interface Check {
   readonly name: string;
@@ -30,10 +33,10 @@ export function checkCommand(): Command {
 export function checks(): Check[] {
   const node = (script: string, ...args: string[]): (() => Promise<number>) => {
     return async () =>
-      (await run(process.execPath, [`${ROOT}/node_modules/${script}`, ...args])).code;
+      (await run(process.execPath, [`${ROOT}/node_modules/${script}`, ...args], SHOWN)).code;
   };
   const python = (tool: "ruff" | "mypy", ...args: string[]): (() => Promise<number>) => {
-    return async () => (await run(`${await pythonTools()}/bin/${tool}`, args)).code;
+    return async () => (await run(`${await pythonTools()}/bin/${tool}`, args, SHOWN)).code;
   };
   return [
     { name: "types (tsc)", run: node("typescript/bin/tsc", "--noEmit") },

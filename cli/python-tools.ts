@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 
 import { UserError } from "./errors.ts";
-import { ROOT, run } from "./run.ts";
+import { run } from "./process.ts";
+import { ROOT } from "./root.ts";
 import { cacheDir } from "../lab/paths.ts";
 
 /** Directory of a virtual environment with the pinned tools of requirements-dev.txt; made once. */
@@ -35,9 +36,9 @@ export async function pythonTools(): Promise<string> {
     ],
   ];
   for (const [program, args] of steps) {
-    if ((await run(program, args)).code !== 0) {
+    if ((await run(program, args, { show: true })).code !== 0) {
       throw new UserError("could not install the Python tools", {
-        hint: "They need python3 with pip (Debian: apt-get install python3-pip) and PyPI.",
+        hint: "They need python3 with pip (Debian: apt-get install python3-pip), and PyPI.",
       });
     }
   }

@@ -6,7 +6,10 @@ import { spec } from "node:test/reporters";
 import { Command } from "commander";
 
 import { checks } from "./check.ts";
-import { ROOT, run } from "./run.ts";
+import { prepareHost } from "../lab/host.ts";
+import { createProgress } from "../lab/progress.ts";
+import { run } from "./process.ts";
+import { ROOT } from "./root.ts";
 
 /** How many tests passed, failed and were skipped. */
 export interface Counts {
@@ -33,6 +36,7 @@ export function testCommand(): Command {
       const stages = allStages(options.quick === true).filter((stage) =>
         stage.name.includes(options.only ?? ""),
       );
+      await prepareHost(createProgress(), ["tests"]);
       process.exitCode = await runStages(stages);
     });
 }
@@ -129,19 +133,12 @@ function nodeTests(patterns: readonly string[], exclude: readonly string[] = [])
 async function pythonTests(): Promise<Counts> {
   const total = { passed: 0, failed: 0, skipped: 0 };
   for (const folder of ["scripts/node", "scripts/guest", "lab/node"]) {
-    const { code, output } = await run("python3", [
-      "-m",
-      "unittest",
-      "discover",
-      "-b",
-      "-s",
-      folder,
-      "-t",
-      folder,
-      "-p",
-      "test_*.py",
-    ]);
-    const counts = unittestCounts(output, code);
+    const result = await run(
+      "python3",
+      ["-m", "unittest", "discover", "-b", "-s", folder, "-t", folder, "-p", "test_*.py"],
+      { cwd: ROOT, show: true },
+    );
+    const counts = unittestCounts(result.stderr, result.code);
     total.passed += counts.passed;
     total.failed += counts.failed;
     total.skipped += counts.skipped;

@@ -105,10 +105,7 @@ test("apply has the limits, the mounts and the guest, and a deletion that stops 
   const { inputsOf } = await deployed();
   const apply = inputsOf("bob-apply", COMMAND);
   const { nodeHash, guestHash } = readRuntime();
-  assert.equal(
-    apply["create"],
-    `/var/lib/berth/node/${nodeHash}/apply.py --instance ${MAC}`,
-  );
+  assert.equal(apply["create"], `/var/lib/berth/node/${nodeHash}/apply.py --instance ${MAC}`);
   assert.equal(apply["delete"], `/var/lib/berth/node/${nodeHash}/apply.py --delete`);
   assert.equal(apply["triggers"], undefined);
   const { guest, ...document } = JSON.parse(apply["stdin"] as string) as { guest: Inputs };

@@ -4,8 +4,9 @@ import { createInterface } from "node:readline/promises";
 import { Command, InvalidArgumentError } from "commander";
 
 import { UserError } from "../cli/errors.ts";
+import { ROOT } from "../cli/root.ts";
 import { shellWord } from "../components/remote.ts";
-import { ensureEngine } from "./engine.ts";
+import { ensureEngine, type Engine } from "./engine.ts";
 import { shellExports, stackEnvironment } from "./environment.ts";
 import { interruptible } from "./interrupt.ts";
 import { withLock } from "./lock.ts";
@@ -13,6 +14,7 @@ import { readIdentity } from "./machine/identity.ts";
 import { killMachine, stopMachine } from "./machine/machine.ts";
 import { LabPaths } from "./paths.ts";
 import { ensurePlugins } from "./plugins.ts";
+import { runHere } from "../cli/process.ts";
 import { createProgress } from "./progress.ts";
 import { openSsh } from "./ssh.ts";
 import { status } from "./status.ts";
@@ -72,6 +74,14 @@ export function labCommand(): Command {
       process.exitCode = await openSsh(new LabPaths(options.name), agent, words);
     });
 
+  add("pulumi", "the engine's own command line, on the lab's stack")
+    .usage("[--name NAME] -- ARGS...")
+    .argument("<words...>")
+    .addHelpText("after", "\nExample: berth lab pulumi -- stack output agents --json")
+    .action(async (words: string[], options: NameOption) => {
+      process.exitCode = await labPulumi(new LabPaths(options.name), words);
+    });
+
   add("env", "shell lines that let the official pulumi work on the lab's stack")
     .addHelpText("after", '\nExample: eval "$(./berth lab env)" && pulumi preview')
     .action(async (options: NameOption) => {
@@ -104,11 +114,27 @@ async function labUp(paths: LabPaths, size: { memory: number; cpus: number }): P
       `  edit Pulumi.${paths.name}.yaml, then ./berth lab up${named} again`,
       "  ./berth test                 proves it end to end",
       "",
+      result.changes === 1 ? "1 change" : `${String(result.changes)} changes`,
+      "",
     ].join("\n"),
   );
 }
 
 async function labEnv(paths: LabPaths): Promise<void> {
+  const { environment } = await engineFor(paths);
+  process.stdout.write(shellExports(environment, shellWord));
+}
+
+/** Runs the engine at the root of the checkout with this terminal. @returns its exit code. */
+async function labPulumi(paths: LabPaths, words: readonly string[]): Promise<number> {
+  const { engine, environment } = await engineFor(paths);
+  return runHere(engine.program, words, { cwd: ROOT, env: { ...process.env, ...environment } });
+}
+
+/** Engine and environment for the stack of a lab that is there. */
+async function engineFor(
+  paths: LabPaths,
+): Promise<{ engine: Engine; environment: Record<string, string> }> {
   if (!existsSync(paths.at("passphrase"))) {
     throw new UserError(`there is no lab "${paths.name}"`, {
       hint: "./berth lab up",
@@ -118,8 +144,7 @@ async function labEnv(paths: LabPaths): Promise<void> {
   const progress = createProgress();
   const engine = await ensureEngine(progress);
   const plugins = await ensurePlugins(engine, progress);
-  const environment = stackEnvironment(paths, readIdentity(paths), engine, plugins);
-  process.stdout.write(shellExports(environment, shellWord));
+  return { engine, environment: stackEnvironment(paths, readIdentity(paths), engine, plugins) };
 }
 
 async function labDestroy(paths: LabPaths, yes: boolean): Promise<void> {

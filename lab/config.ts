@@ -13,7 +13,7 @@ import type { LabPaths } from "./paths.ts";
  * each `lab up`; the agents are the operator's from the first time on, to try changes with.
  */
 
-/** The two agents of a new lab, small enough for a machine of 6 GiB. */
+/** The two agents of a new lab: small, and not alike. */
 export const FIRST_AGENTS = {
   bob: {
     node: NODE_NAME,
@@ -21,15 +21,25 @@ export const FIRST_AGENTS = {
     address: "10.210.0.101/24",
     gateway: "10.210.0.1",
     cores: 2,
-    memory: { max: "1GiB", high: "896MiB", guestReserve: "256MiB" },
-    pidsMax: 2048,
+    memory: { max: "512MiB", high: "448MiB", guestReserve: "128MiB" },
+    pidsMax: 1024,
     nofile: 8192,
-    rootSize: "4GiB",
+    rootSize: "2GiB",
     home: { quota: "2GiB" },
     packages: ["jq"],
     git: { name: "Bob", email: "bob@agents.example.org" },
-    sessions: { max: 4, memory: "256MiB" },
-    loops: { hello: { command: ["/usr/bin/date", "--utc"], every: "2min", timeLimit: "1min" } },
+    sessions: { max: 3, memory: "96MiB" },
+    loops: {
+      heartbeat: {
+        command: ["sh", "-c", "date >> $HOME/heartbeat.log"],
+        every: "1min",
+        timeLimit: "1min",
+      },
+      tidy: {
+        command: ["find", "/tmp", "-user", "bob", "-mtime", "+7", "-delete"],
+        every: "1h",
+      },
+    },
   },
   alice: {
     node: NODE_NAME,
@@ -37,15 +47,22 @@ export const FIRST_AGENTS = {
     address: "10.210.0.102/24",
     gateway: "10.210.0.1",
     cores: 1,
-    memory: { max: "768MiB", high: "640MiB", guestReserve: "256MiB" },
-    pidsMax: 1024,
+    memory: { max: "384MiB", high: "320MiB", guestReserve: "96MiB", swap: "64MiB" },
+    pidsMax: 768,
     nofile: 4096,
-    rootSize: "4GiB",
+    rootSize: "2GiB",
     home: { quota: "1GiB" },
     packages: ["tree"],
+    files: { "/etc/profile.d/alice.sh": { content: "export EDITOR=vi\n" } },
     git: { name: "Alice", email: "alice@agents.example.org" },
-    sessions: { max: 2, memory: "256MiB" },
-    loops: { hello: { command: ["/usr/bin/date", "--utc"], every: "2min", timeLimit: "1min" } },
+    sessions: { max: 2, memory: "64MiB" },
+    loops: {
+      heartbeat: {
+        command: ["sh", "-c", "date >> $HOME/heartbeat.log"],
+        every: "5min",
+        timeLimit: "1min",
+      },
+    },
   },
 };
 
@@ -73,7 +90,7 @@ export function machineConfig(
         bridge: "vmbr0",
         cores: record.cpus,
         memory: `${String(record.memory)}MiB`,
-        reserve: "2GiB",
+        reserve: "1GiB",
         // The agents' network is inside the machine: their only way in is the node.
         guestAccess: "through-node",
       },

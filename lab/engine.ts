@@ -16,7 +16,7 @@ import { UserError } from "../cli/errors.ts";
 import { installPackages, isThere } from "./host.ts";
 import { withLock } from "./lock.ts";
 import { cacheDir } from "./paths.ts";
-import { mustRun, run } from "./process.ts";
+import { mustRun, run } from "../cli/process.ts";
 import type { Progress } from "./progress.ts";
 
 /** The Pulumi engine: the one on the machine, else the official download, else built from its module. */

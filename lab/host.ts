@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 import { UserError } from "../cli/errors.ts";
-import { asRoot, mustRun, run } from "./process.ts";
+import { asRoot, mustRun, run } from "../cli/process.ts";
 import type { Progress } from "./progress.ts";
 
 /** What the lab needs of the machine that it runs on, and how that gets there. */
@@ -13,24 +13,37 @@ interface Requirement {
   readonly package: string;
 }
 
-const REQUIREMENTS: readonly Requirement[] = [
-  { needs: "qemu-system-x86_64", package: "qemu-system-x86" },
-  { needs: "qemu-img", package: "qemu-utils" },
-  { needs: "ssh", package: "openssh-client" },
-  { needs: "openssl", package: "openssl" },
-  { needs: "tar", package: "tar" },
-  { needs: "/etc/ssl/certs/ca-certificates.crt", package: "ca-certificates" },
-];
+/** What a machine is wanted for. */
+export type Purpose = "machine" | "image" | "tests";
 
-/** Needed only while an image is made. */
-const IMAGE_REQUIREMENTS: readonly Requirement[] = [
-  { needs: "mmdebstrap", package: "mmdebstrap" },
-  { needs: "mkfs.ext4", package: "e2fsprogs" },
-  { needs: "zstd", package: "zstd" },
-  { needs: "apt-ftparchive", package: "apt-utils" },
-  { needs: "gpgv", package: "gpgv" },
-  { needs: "/usr/share/keyrings/debian-archive-keyring.gpg", package: "debian-archive-keyring" },
-];
+const SSH: Requirement = { needs: "ssh", package: "openssh-client" };
+const OPENSSL: Requirement = { needs: "openssl", package: "openssl" };
+
+const REQUIREMENTS: Readonly<Record<Purpose, readonly Requirement[]>> = {
+  machine: [
+    SSH,
+    OPENSSL,
+    { needs: "qemu-system-x86_64", package: "qemu-system-x86" },
+    { needs: "qemu-img", package: "qemu-utils" },
+    { needs: "tar", package: "tar" },
+    { needs: "/etc/ssl/certs/ca-certificates.crt", package: "ca-certificates" },
+  ],
+  image: [
+    { needs: "mmdebstrap", package: "mmdebstrap" },
+    { needs: "mkfs.ext4", package: "e2fsprogs" },
+    { needs: "zstd", package: "zstd" },
+    { needs: "apt-ftparchive", package: "apt-utils" },
+    { needs: "gpgv", package: "gpgv" },
+    { needs: "/usr/share/keyrings/debian-archive-keyring.gpg", package: "debian-archive-keyring" },
+  ],
+  tests: [
+    SSH,
+    OPENSSL,
+    { needs: "git", package: "git" },
+    { needs: "python3", package: "python3" },
+    { needs: "pip3", package: "python3-pip" },
+  ],
+};
 
 /** The line for a machine that the lab does not run on; undefined when it does. */
 export function unsupported(osRelease: string, arch: string): string | undefined {
@@ -49,17 +62,17 @@ export function unsupported(osRelease: string, arch: string): string | undefined
 }
 
 /** Refuses a machine that the lab cannot run on, and installs the packages that are missing. */
-export async function prepareHost(progress: Progress, forImage: boolean): Promise<void> {
+export async function prepareHost(progress: Progress, purposes: readonly Purpose[]): Promise<void> {
   const reason = unsupported(readText("/etc/os-release"), process.arch);
   if (reason !== undefined) {
     throw new UserError(reason, { exitCode: 69 });
   }
-  const missing = [...REQUIREMENTS, ...(forImage ? IMAGE_REQUIREMENTS : [])].filter(
-    (requirement) => !isThere(requirement.needs),
-  );
+  const missing = purposes
+    .flatMap((purpose) => REQUIREMENTS[purpose])
+    .filter((requirement) => !isThere(requirement.needs));
   if (missing.length > 0) {
     await installPackages(
-      missing.map((requirement) => requirement.package),
+      [...new Set(missing.map((requirement) => requirement.package))],
       progress,
     );
   }

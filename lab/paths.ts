@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 
 import { UserError } from "../cli/errors.ts";
-import { ROOT } from "../cli/run.ts";
+import { ROOT } from "../cli/root.ts";
 
 /** Where the lab keeps things: what costs time in the cache, what is this lab's in its state. */
 
@@ -21,10 +21,11 @@ export class LabPaths {
   readonly dir: string;
 
   constructor(name: string, root: string = ROOT) {
-    // The name is the stack's too, part of a Proxmox tag and of paths.
-    if (!/^[a-z][a-z0-9-]{0,30}$/.test(name)) {
+    // The name is the stack's too, part of a Proxmox tag and of paths. Its beginning keeps a lab from
+    // ever taking another stack's file, such as Pulumi.prod.yaml.
+    if (!/^lab(-[a-z0-9][a-z0-9-]{0,26})?$/.test(name)) {
       throw new UserError(`"${name}" is not a name for a lab`, {
-        hint: "1 to 31 characters: a-z, 0-9 and -, a letter first",
+        hint: "lab, or lab- and then a-z, 0-9 and -, such as lab-2; at most 31 characters",
         exitCode: 64,
       });
     }

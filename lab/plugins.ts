@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 import { UserError } from "../cli/errors.ts";
 import { QUIET_ENGINE, type Engine } from "./engine.ts";
-import { run } from "./process.ts";
+import { run } from "../cli/process.ts";
 import type { Progress } from "./progress.ts";
 
 /** The provider plugins: the official ones where they can be had, else the lab's stand-ins. */

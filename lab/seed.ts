@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 
 import { NODE_NAME, type Identity } from "./machine/identity.ts";
 import type { LabPaths } from "./paths.ts";
-import { mustRun } from "./process.ts";
+import { mustRun } from "../cli/process.ts";
 
 /** The seed: what makes a machine of the common image this lab's node. The machine unpacks it at boot. */
 

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 
 import { UserError } from "../cli/errors.ts";
@@ -6,9 +5,11 @@ import { knownHosts, sshConfig } from "../components/render/ssh-config.ts";
 import { shellWord } from "../components/remote.ts";
 import { NODE_NAME, type Identity } from "./machine/identity.ts";
 import type { LabPaths } from "./paths.ts";
-import { run, type ProgramOptions, type ProgramResult } from "./process.ts";
+import { run, runHere, type ProgramOptions, type ProgramResult } from "../cli/process.ts";
 
 /** ssh into the lab, with files of its own: no key, no known host of the operator is touched. */
+
+const NOT_INTERACTIVE = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"];
 
 /** Client configuration for root on the node: needed before the stack exists that publishes one. */
 export function writeNodeSshFiles(paths: LabPaths, identity: Identity, port: number): void {
@@ -35,11 +36,16 @@ export function onNode(
   command: readonly string[],
   options: ProgramOptions = {},
 ): Promise<ProgramResult> {
-  return run(
-    "ssh",
-    sshArguments(paths, undefined, command, ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]),
-    options,
-  );
+  return run("ssh", sshArguments(paths, undefined, command, NOT_INTERACTIVE), options);
+}
+
+/** Runs a command as an agent in its machine, not interactive. */
+export function onAgent(
+  paths: LabPaths,
+  agent: string,
+  command: readonly string[],
+): Promise<ProgramResult> {
+  return run("ssh", sshArguments(paths, agent, command, NOT_INTERACTIVE));
 }
 
 /** Arguments for ssh to the node or an agent; the command's words arrive as they are here. */
@@ -57,7 +63,7 @@ export function sshArguments(
 }
 
 /** ssh with this terminal. @returns its exit code, which is the command's. */
-export function openSsh(
+export async function openSsh(
   paths: LabPaths,
   agent: string | undefined,
   command: readonly string[],
@@ -66,15 +72,5 @@ export function openSsh(
   if (!existsSync(args[1] ?? "")) {
     throw new UserError(`lab "${paths.name}" is not up`, { hint: "./berth lab up", exitCode: 69 });
   }
-  return new Promise((resolve, reject) => {
-    const child = spawn("ssh", args, { stdio: "inherit" });
-    // ssh's own terminal handles the keys; ending this program first would leave it without one.
-    const ignore = () => undefined;
-    process.on("SIGINT", ignore);
-    child.on("error", reject);
-    child.on("close", (code, signal) => {
-      process.off("SIGINT", ignore);
-      resolve(code ?? (signal === "SIGINT" ? 130 : 1));
-    });
-  });
+  return runHere("ssh", args);
 }

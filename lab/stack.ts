@@ -4,13 +4,13 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { LocalWorkspace, type Stack } from "@pulumi/pulumi/automation/index.js";
 
 import { UserError } from "../cli/errors.ts";
-import { ROOT } from "../cli/run.ts";
+import { ROOT } from "../cli/root.ts";
 import program from "../index.ts";
 import { hasSecrets } from "./config.ts";
 import type { Engine } from "./engine.ts";
 import type { Identity } from "./machine/identity.ts";
 import type { LabPaths } from "./paths.ts";
-import { mustRun } from "./process.ts";
+import { mustRun } from "../cli/process.ts";
 
 /** The lab's stack: the same program as on a real cluster, run in-process by the real engine. */
 
@@ -25,8 +25,8 @@ export interface FleetOutputs {
 
 export interface UpResult {
   readonly outputs: FleetOutputs;
-  /** Number of resources by operation, such as `{create: 9, same: 2}`. */
-  readonly changes: Readonly<Record<string, number>>;
+  /** How many resources were made, changed or removed. */
+  readonly changes: number;
 }
 
 /** The stack with its secrets set; made when it is not there. */
@@ -51,10 +51,13 @@ export async function openStack(
   return stack;
 }
 
-/** Brings the lab's fleet to its config. */
+/** Operations of the engine that leave a resource as it was. */
+const NO_CHANGE = new Set(["same", "read", "refresh"]);
+
+/** Brings the lab's fleet to its config; what was taken away by hand is seen and made again. */
 export async function upStack(stack: Stack, onOutput: (text: string) => void): Promise<UpResult> {
   const result = await stack
-    .up({ onOutput, color: process.stdout.isTTY ? "always" : "never" })
+    .up({ onOutput, refresh: true, color: process.stdout.isTTY ? "always" : "never" })
     .catch((error: unknown) => {
       // What the engine has to say it has said: the error repeats all of it.
       throw new UserError("the fleet is not up: see the engine's messages above", { cause: error });
@@ -64,7 +67,9 @@ export async function upStack(stack: Stack, onOutput: (text: string) => void): P
   );
   return {
     outputs: outputs as unknown as FleetOutputs,
-    changes: { ...(result.summary.resourceChanges ?? {}) },
+    changes: Object.entries(result.summary.resourceChanges ?? {})
+      .filter(([operation]) => !NO_CHANGE.has(operation))
+      .reduce((sum, [, count]) => sum + count, 0),
   };
 }
 

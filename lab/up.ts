@@ -19,12 +19,12 @@ import {
   type MachineSize,
 } from "./machine/machine.ts";
 import { FILES } from "./machine/qemu.ts";
-import { waitForApi, waitForSsh } from "./machine/ready.ts";
+import { waitForApi, waitForLogin, waitForSsh } from "./machine/ready.ts";
 import type { LabPaths } from "./paths.ts";
 import { ensurePlugins } from "./plugins.ts";
 import type { Progress } from "./progress.ts";
 import { writeSeed } from "./seed.ts";
-import { onNode, writeNodeSshFiles } from "./ssh.ts";
+import { onAgent, onNode, writeNodeSshFiles } from "./ssh.ts";
 import { openStack, upStack, type UpResult } from "./stack.ts";
 
 export const DEFAULT_SIZE: MachineSize = { cpus: 2, memory: 6144 };
@@ -57,7 +57,8 @@ export async function startLab(
 ): Promise<RunningLab> {
   return withLock(paths.at("lock"), { wait: 0 }, async () => {
     const kept = ownImage(paths);
-    await prepareHost(progress, kept === undefined && !hasImage());
+    const needsImage = kept === undefined && !hasImage();
+    await prepareHost(progress, needsImage ? ["machine", "image"] : ["machine"]);
     const image = kept ?? (await ensureImage(progress));
     const identity = await ensureIdentity(paths);
     const record = await startNode(
@@ -84,6 +85,12 @@ export async function upFleet(lab: RunningLab, progress: Progress): Promise<UpRe
   const result = await upStack(stack, (text) => process.stdout.write(text));
   writeFileSync(paths.at("ssh_config"), result.outputs.sshConfig, { mode: 0o600 });
   writeFileSync(paths.at("known_hosts"), result.outputs.knownHosts, { mode: 0o600 });
+  const agents = Object.keys(result.outputs.agents);
+  await progress.step("Logging in to the agents", async () => {
+    for (const agent of agents) {
+      await waitForLogin(agent, () => onAgent(paths, agent, ["true"]));
+    }
+  });
   return result;
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { stackDocument } from "../../cli/config.ts";
-import { ROOT } from "../../cli/run.ts";
+import { ROOT } from "../../cli/root.ts";
 import { stackFileSchema } from "./json-schema.ts";
 import { parseFleet } from "./load.ts";
 

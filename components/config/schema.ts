@@ -52,13 +52,10 @@ const file = z.strictObject({
   content: z
     .string({ error: "the text of the file" })
     .describe("Text of the file; no secrets: it is readable in previews"),
-  mode: matching(/^0[0-7]{3}$/, 'a mode of four octal digits in quotes, such as "0644"').default(
-    "0644",
-  ),
-  owner: z
-    .enum(["root", "agent"], { error: "root or agent" })
-    .default("root")
-    .describe("Owner of the file"),
+  mode: matching(
+    /^0[0-7][0145]{2}$/,
+    'a mode in quotes that only the owner may write, such as "0644"',
+  ).default("0644"),
 });
 
 const git = z.strictObject({

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { stackDocument } from "../../cli/config.ts";
-import { ROOT } from "../../cli/run.ts";
+import { ROOT } from "../../cli/root.ts";
 import { bob, OPERATOR_KEY } from "../../test/support/fleet.ts";
 import { parseFleet } from "../config/load.ts";
 import { stableJson } from "./json.ts";
@@ -33,8 +33,9 @@ test("a manifest names the agent's user, its units and what Berth owns, and noth
         "git",
         "jq",
         "libpam-systemd",
+        "libpython3-stdlib",
         "openssh-server",
-        "python3",
+        "python3-minimal",
       ],
       files: [
         "/etc/berth/authorized_keys/bob",
@@ -115,8 +116,8 @@ test("git reads the configured author, whatever is in the name", () => {
   }
 });
 
-test("a file of the config is in the manifest with its mode and owner", () => {
-  const files = { "/home/bob/notes.md": { content: "hi\n", owner: "agent", mode: "0600" } };
+test("a file below home belongs to the agent, with the mode of the config", () => {
+  const files = { "/home/bob/notes.md": { content: "hi\n", mode: "0600" } };
   const rendered = manifest("bob", bob({ files }), ARGS);
   assert.deepEqual(rendered.files["/home/bob/notes.md"], {
     content: "hi\n",

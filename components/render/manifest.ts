@@ -33,7 +33,8 @@ const BASE_PACKAGES = [
   "git",
   "libpam-systemd",
   "openssh-server",
-  "python3",
+  "libpython3-stdlib",
+  "python3-minimal",
 ];
 
 export interface ManifestArgs {
@@ -65,7 +66,7 @@ export function manifest(name: string, agent: AgentConfig, args: ManifestArgs): 
           { mode: "0644", content },
         ]),
       ),
-      ...agent.files,
+      ...configFiles(name, agent),
     },
     timers: loops.map((loop) => loop.timer).sort(),
     // On Debian 13 /tmp is memory, half of the node's size, and counts against the agent's limit.
@@ -117,6 +118,16 @@ function systemFiles(
     ),
     "/etc/gitconfig": text(gitConfig(agent)),
   };
+}
+
+/** Below home the agent may swap any directory, so files there are the agent's, written as the agent. */
+function configFiles(name: string, agent: AgentConfig): Record<string, ManifestFile> {
+  return Object.fromEntries(
+    Object.entries(agent.files).map(([path, file]) => [
+      path,
+      path.startsWith(`${homeOf(name)}/`) ? { ...file, owner: "agent" } : file,
+    ]),
+  );
 }
 
 function gitConfig(agent: AgentConfig): string {

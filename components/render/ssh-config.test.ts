@@ -75,3 +75,18 @@ test("known hosts have a line for each key under the host's alias, without comme
   );
   assert.equal(knownHosts([]), "");
 });
+
+test("a node that logins go through shares one connection, in the directory of the known hosts", () => {
+  const config = sshConfig([NODE, BOB], { knownHostsFile: "/keys/known_hosts" });
+  const node = read(config, "pve1");
+  assert.equal(node.get("controlmaster"), "auto");
+  assert.equal(node.get("controlpath"), "/keys/berth-pve1");
+  assert.equal(node.get("controlpersist"), "60");
+  assert.equal(read(config, "bob").get("controlmaster"), "false");
+});
+
+test("hosts that are reached directly share nothing", () => {
+  const direct: SshHost = { ...NODE, alias: "bob", address: "192.168.1.201" };
+  const config = sshConfig([NODE, direct], { knownHostsFile: "/keys/known_hosts" });
+  assert.equal(read(config, "pve1").get("controlmaster"), "false");
+});

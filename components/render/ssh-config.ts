@@ -22,6 +22,7 @@ export interface SshFiles {
  * host's alias, so that a rebuilt machine replaces its own line only.
  */
 export function sshConfig(hosts: readonly SshHost[], files: SshFiles): string {
+  const gateways = new Set(hosts.map((host) => host.through));
   const common = [
     "  StrictHostKeyChecking yes",
     `  UserKnownHostsFile ${quoted(files.knownHostsFile)}`,
@@ -39,6 +40,7 @@ export function sshConfig(hosts: readonly SshHost[], files: SshFiles): string {
       `  User ${host.user}`,
       `  HostKeyAlias ${host.alias}`,
       ...(host.through === undefined ? [] : [`  ProxyJump ${host.through}`]),
+      ...(gateways.has(host.alias) ? sharing(files.knownHostsFile) : []),
       ...common,
     ].join("\n"),
   );
@@ -51,6 +53,20 @@ export function knownHosts(hosts: readonly SshHost[]): string {
     host.hostKeys.map((key) => `${host.alias} ${key.split(" ").slice(0, 2).join(" ")}`),
   );
   return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
+}
+
+/**
+ * Logins to agents share one connection to the node they go through, so that each pays for one
+ * handshake, not for two. The socket is beside the known hosts: a directory that is there and the
+ * operator's own; named by alias, because the path of a socket may have 108 bytes at most.
+ */
+function sharing(knownHostsFile: string): string[] {
+  const directory = knownHostsFile.slice(0, knownHostsFile.lastIndexOf("/") + 1);
+  return [
+    "  ControlMaster auto",
+    `  ControlPath ${quoted(`${directory}berth-%n`)}`,
+    "  ControlPersist 60",
+  ];
 }
 
 function quoted(path: string): string {

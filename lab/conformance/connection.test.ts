@@ -6,6 +6,7 @@ import { after, afterEach, before, beforeEach, describe, test } from "node:test"
 import * as command from "@pulumi/command";
 import type { automation } from "@pulumi/pulumi";
 
+import { startSshAgent } from "./ssh-agent.ts";
 import { startSshServer, type SshServer } from "./ssh-server.ts";
 import { missingEngine, OperationError, TestStack } from "./stack.ts";
 
@@ -85,7 +86,8 @@ describe("a connection", { skip: missingEngine() ?? false }, () => {
   });
 
   test("without a host key any host is trusted", async () => {
-    const { hostKey: _, ...unpinned } = endpoint(server);
+    const { hostKey, ...unpinned } = endpoint(server);
+    assert.ok(hostKey);
     assert.equal(await output(unpinned), "through");
   });
 
@@ -117,6 +119,18 @@ describe("a connection", { skip: missingEngine() ?? false }, () => {
       server.ran.map(({ method }) => method),
       ["password"],
     );
+  });
+
+  test("an agent is asked when there is neither key nor password", async () => {
+    const agent = await startSshAgent(server.privateKey);
+    try {
+      const { privateKey, ...rest } = endpoint(server);
+      assert.ok(privateKey);
+      assert.equal(await output({ ...rest, agentSocketPath: agent.socketPath }), "through");
+      assert.equal(agent.signed.count, 1);
+    } finally {
+      agent.close();
+    }
   });
 
   test("an agent that does not answer is an error at once", async () => {

@@ -5,7 +5,8 @@ import { after, before, describe, test } from "node:test";
 
 import * as proxmox from "@muhlba91/pulumi-proxmoxve";
 
-import { BASE, TABLE, type ContainerInputs, type Row } from "./container-table.ts";
+import { BASE, type ContainerInputs, type Row } from "./container-row.ts";
+import { TABLE } from "./container-table.ts";
 import { ProxmoxNode, type Change } from "./proxmox-node.ts";
 import { missingEngine, TestStack, type Step } from "./stack.ts";
 
@@ -23,23 +24,15 @@ describe("a change of a container", { skip: missingEngine() ?? false }, () => {
     stack = await TestStack.create({ SSL_CERT_FILE: node.certificate });
     await stack.up(fleet(node, TABLE, (row) => row.before ?? {}));
     node.takeChanges();
-    const next = fleet(node, TABLE, (row) => ({ ...row.before, ...row.after }));
+    const next = fleet(node, TABLE, changedInputs);
     previewed = (await stack.preview(next)).steps;
     assert.deepEqual(node.takeChanges(), [], "a preview changes nothing");
-    // A replacement needs what this node does not have: another node, a pool, a template.
-    const inPlace = TABLE.filter(({ op }) => op !== "replace");
-    updated = (
-      await stack.up(
-        fleet(node, TABLE, (row) =>
-          inPlace.includes(row) ? { ...row.before, ...row.after } : (row.before ?? {}),
-        ),
-      )
-    ).steps;
+    updated = (await stack.up(fleet(node, TABLE, inputsAfterwards))).steps;
     changes = node.takeChanges();
   });
 
   after(async () => {
-    await stack.destroy();
+    // The node is files: nothing is left of it.
     stack.remove();
     await node.stop();
   });
@@ -54,7 +47,7 @@ describe("a change of a container", { skip: missingEngine() ?? false }, () => {
       assert.deepEqual(step.replaces, row.replaces ?? []);
     });
 
-    if (row.op !== "replace") {
+    if (isApplied(row)) {
       test(`${row.title} asks of Proxmox what it should`, () => {
         const mine = changes.filter(({ path }) => path.split("/")[3] === String(vmid));
         const [config] = mine.filter(({ path }) => path.endsWith("/config"));
@@ -84,10 +77,7 @@ describe("a change of a container", { skip: missingEngine() ?? false }, () => {
   });
 
   test("the second run has nothing to do", async () => {
-    const program = fleet(node, TABLE, (row) =>
-      row.op === "replace" ? (row.before ?? {}) : { ...row.before, ...row.after },
-    );
-    const { steps } = await stack.up(program);
+    const { steps } = await stack.up(fleet(node, TABLE, inputsAfterwards));
     assert.deepEqual(
       steps.filter(({ op }) => op !== "same"),
       [],
@@ -95,6 +85,20 @@ describe("a change of a container", { skip: missingEngine() ?? false }, () => {
     assert.deepEqual(node.takeChanges(), []);
   });
 });
+
+/** A replacement needs what this node does not have: another node, a pool, a template. */
+function isApplied({ op, refused = false }: Row): boolean {
+  return op !== "replace" && !refused;
+}
+
+function inputsAfterwards(row: Row): ContainerInputs {
+  return isApplied(row) ? changedInputs(row) : (row.before ?? {});
+}
+
+function changedInputs({ before: inputs, after: changed, without = [] }: Row): ContainerInputs {
+  const next = { ...inputs, ...changed };
+  return Object.fromEntries(Object.entries(next).filter(([name]) => !without.includes(name)));
+}
 
 function nameOf(vmid: number): string {
   return `ct-${String(vmid)}`;

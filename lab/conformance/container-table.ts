@@ -3,56 +3,9 @@
  * Proxmox, and whether the guest is rebooted. The containers run before the change.
  */
 
-import type { ContainerLegacyArgs } from "@muhlba91/pulumi-proxmoxve";
+import { BASE, GATEWAY, TEMPLATE, type Row } from "./container-row.ts";
 
-import { NODE } from "./proxmox-node.ts";
-
-/** Inputs in the clear, so that a row can be spread over them. */
-type Unwrapped<T> = T extends readonly (infer E)[]
-  ? Unwrapped<E>[]
-  : T extends object
-    ? { [K in keyof T]: Unwrapped<T[K]> }
-    : T;
-export type ContainerInputs = Unwrapped<Partial<Record<keyof ContainerLegacyArgs, unknown>>>;
-
-export interface Row {
-  readonly title: string;
-  /** Inputs over the base before the change, and over those after it. */
-  readonly before?: ContainerInputs;
-  readonly after: ContainerInputs;
-  readonly op: "update" | "replace" | "same";
-  /** Properties that the engine names as the reason of a replacement. */
-  readonly replaces?: readonly string[];
-  /** Form fields of the `PUT config`; none when there is no such request. */
-  readonly config?: Readonly<Record<string, string>>;
-  /** Other requests, by their path below the container. */
-  readonly requests?: readonly string[];
-}
-
-export const TEMPLATE = "local:vztmpl/debian-13-standard_13.1-2_amd64.tar.zst";
 const OTHER_TEMPLATE = "local:vztmpl/debian-12-standard_12.12-1_amd64.tar.zst";
-const GATEWAY = "10.210.0.1";
-
-export const BASE = {
-  nodeName: NODE,
-  started: true,
-  startOnBoot: true,
-  unprivileged: true,
-  description: "one",
-  tags: ["berth", "berth-lab"],
-  cpu: { cores: 1 },
-  memory: { dedicated: 512, swap: 0 },
-  disk: { datastoreId: "local-zfs", size: 8 },
-  features: { nesting: true },
-  operatingSystem: { templateFileId: TEMPLATE, type: "debian" },
-  initialization: {
-    hostname: "bob",
-    ipConfigs: [{ ipv4: { address: "10.210.0.101/24", gateway: GATEWAY } }],
-  },
-  networkInterfaces: [{ name: "eth0", bridge: "vmbr0" }],
-  timeoutDelete: 60,
-} as const satisfies ContainerInputs;
-
 const REBOOT = ["POST status/reboot"];
 const UNUSED_NETWORKS = "net1 net2 net3 net4 net5 net6 net7 net8 net9";
 const volume = { volume: "local-zfs", size: "2G", path: "/data" };
@@ -214,7 +167,7 @@ export const TABLE: readonly Row[] = [
     title: "features",
     after: { features: { nesting: false } },
     op: "update",
-    config: { features: "fuse=0,keyctl=0,nesting=0,mknod=0" },
+    refused: true,
   },
   {
     title: "disk.size, larger",
@@ -242,6 +195,20 @@ export const TABLE: readonly Row[] = [
     after: { tags: ["other", "berth"] },
     op: "update",
     config: { tags: "berth;other" },
+  },
+  {
+    title: "tags removed",
+    after: { tags: [] },
+    op: "update",
+    config: { tags: "" },
+  },
+  {
+    title: "startup removed",
+    before: { startup: { order: 2 } },
+    after: {},
+    without: ["startup"],
+    op: "update",
+    config: { delete: "startup" },
   },
   { title: "startOnBoot", after: { startOnBoot: false }, op: "update", config: { onboot: "0" } },
   { title: "protection", after: { protection: true }, op: "update", config: { protection: "1" } },

@@ -1,5 +1,6 @@
 /** A Proxmox node of files behind TLS, with a record of what is asked of it. */
 
+import assert from "node:assert/strict";
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -23,6 +24,7 @@ export const NODE = "pve1";
 const TOKEN = "root@pam!berth=5f3a1c9e-0d43-4f0c-9d0a-2f7d8c1b6e55";
 const PVEPROXY = path.join(import.meta.dirname, "..", "node", "bin", "pveproxy");
 const START_DEADLINE_MS = 20_000;
+const TASK_DEADLINE_MS = 20_000;
 
 export class ProxmoxNode {
   readonly endpoint: string;
@@ -31,11 +33,19 @@ export class ProxmoxNode {
   readonly certificate: string;
   readonly changes: Change[] = [];
   readonly #root: string;
+  readonly #port: number;
   readonly #daemon: ChildProcess;
   readonly #front: Server;
 
-  private constructor(root: string, certificate: string, daemon: ChildProcess, front: Server) {
+  private constructor(
+    root: string,
+    certificate: string,
+    port: number,
+    daemon: ChildProcess,
+    front: Server,
+  ) {
     this.#root = root;
+    this.#port = port;
     this.#daemon = daemon;
     this.#front = front;
     this.certificate = certificate;
@@ -62,7 +72,7 @@ export class ProxmoxNode {
     const cert = readFileSync(files.certificate);
     const front = createServer({ key, cert });
     await once(front.listen(0, "127.0.0.1"), "listening");
-    const node = new ProxmoxNode(root, files.certificate, daemon, front);
+    const node = new ProxmoxNode(root, files.certificate, port, daemon, front);
     front.on("request", (incoming, answer) => {
       const chunks: Buffer[] = [];
       incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -91,17 +101,29 @@ export class ProxmoxNode {
     return existsSync(file) ? readFileSync(file, "utf8") : undefined;
   }
 
-  /** Writes the config as somebody with an editor would. */
-  writeConfig(vmid: number, text: string): void {
-    writeFileSync(this.#configFile(vmid), text);
+  /** Changes the config as somebody with an editor would. */
+  editConfig(vmid: number, edit: (config: string) => string): void {
+    const file = this.#configFile(vmid);
+    writeFileSync(file, edit(readFileSync(file, "utf8")));
   }
 
-  /** A request of somebody else: it is not recorded. */
-  async ask(method: string, apiPath: string, form: Record<string, string> = {}): Promise<unknown> {
-    const before = this.changes.length;
-    const response = await send(this.endpoint, this.certificate, method, apiPath, form);
-    this.changes.length = before;
-    return response;
+  /** A request of somebody else: it goes past the record. */
+  ask(method: string, apiPath: string, form: Record<string, string> = {}): Promise<unknown> {
+    return send(this.#port, method, apiPath, form);
+  }
+
+  async status(vmid: number): Promise<string> {
+    const path = `nodes/${NODE}/lxc/${String(vmid)}/status/current`;
+    return ((await this.ask("GET", path)) as { readonly status: string }).status;
+  }
+
+  /** Waits for what a task brings about. */
+  async until(condition: () => boolean | Promise<boolean>): Promise<void> {
+    const end = Date.now() + TASK_DEADLINE_MS;
+    while (!(await condition())) {
+      assert.ok(Date.now() < end, "the node's task did not end");
+      await delay(50);
+    }
   }
 
   /** The changes so far, which are forgotten. */
@@ -158,37 +180,16 @@ async function readPort(file: string): Promise<number> {
 }
 
 async function send(
-  endpoint: string,
-  certificate: string,
+  port: number,
   method: string,
   apiPath: string,
   form: Record<string, string>,
 ): Promise<unknown> {
-  const { request } = await import("node:https");
-  return new Promise((resolve, reject) => {
-    const outgoing = request(
-      new URL(`/api2/json/${apiPath}`, endpoint),
-      {
-        method,
-        ca: readFileSync(certificate),
-        headers: {
-          Authorization: `PVEAPIToken=${TOKEN}`,
-          "Content-Type": "application/x-www-form-urlencoded",
-        },
-      },
-      (response) => {
-        let text = "";
-        response.on("data", (chunk: Buffer) => (text += chunk.toString()));
-        response.on("end", () => {
-          if (response.statusCode === 200) {
-            resolve((JSON.parse(text) as { data: unknown }).data);
-          } else {
-            reject(new Error(`${String(response.statusCode)} ${response.statusMessage ?? ""}`));
-          }
-        });
-      },
-    );
-    outgoing.on("error", reject);
-    outgoing.end(method === "GET" ? undefined : new URLSearchParams(form).toString());
+  const response = await fetch(`http://127.0.0.1:${String(port)}/api2/json/${apiPath}`, {
+    method,
+    headers: { Authorization: `PVEAPIToken=${TOKEN}` },
+    ...(method === "GET" || method === "DELETE" ? {} : { body: new URLSearchParams(form) }),
   });
+  assert.ok(response.ok, `${method} ${apiPath}: ${String(response.status)} ${response.statusText}`);
+  return ((await response.json()) as { readonly data: unknown }).data;
 }

@@ -72,7 +72,12 @@ export async function startSshServer(options: SshServerOptions = {}): Promise<Ss
       ran.length = 0;
       connections.total = 0;
     },
-    close: () => new Promise((closed) => server.close(() => closed())),
+    close: () =>
+      new Promise((closed) => {
+        server.close(() => {
+          closed();
+        });
+      }),
   };
 }
 

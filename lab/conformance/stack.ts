@@ -1,5 +1,6 @@
 /** Stacks of the tests: the real engine, an inline program, a state in a temporary directory. */
 
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,9 +16,6 @@ import {
 /** The plugins under test: those of `BERTH_PLUGINS_DIR`, else the lab's stand-ins. */
 export const PLUGINS_DIR =
   process.env["BERTH_PLUGINS_DIR"] ?? path.join(import.meta.dirname, "..", "plugins", "bin");
-
-/** Whether the stand-ins are under test; only their wording of errors is asserted exactly. */
-export const STAND_INS = process.env["BERTH_PLUGINS_DIR"] === undefined;
 
 /** One operation on a resource that is not the stack itself or a provider. */
 export interface Step {
@@ -147,6 +145,22 @@ function steps(events: readonly EngineEvent[]): Step[] {
     });
   }
   return found;
+}
+
+/** The operations of a run, in the order in which they ended. */
+export function ops({ steps: all }: Ran): string[] {
+  return all.map(({ op }) => op);
+}
+
+/** What the engine said of an operation that has to fail. */
+export async function failure(operation: Promise<unknown>): Promise<string> {
+  try {
+    await operation;
+  } catch (error) {
+    assert.ok(error instanceof OperationError, String(error));
+    return error.message;
+  }
+  return assert.fail("the operation should fail");
 }
 
 /** Why the suite cannot run here; undefined when it can. */

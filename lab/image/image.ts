@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 
 import { withLock } from "../lock.ts";
 import { cacheDir } from "../paths.ts";
-import { asRoot, mustRun } from "../process.ts";
+import { asRoot, mustRun } from "../../cli/process.ts";
 import type { Progress } from "../progress.ts";
 import {
   GUEST_PACKAGES,

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 
 import type { LabPaths } from "../paths.ts";
-import { mustRun } from "../process.ts";
+import { mustRun } from "../../cli/process.ts";
 
 /** The keys of one lab. They are made once, are this lab's alone, and die with it. */
 export interface Identity {

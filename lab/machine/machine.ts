@@ -12,7 +12,7 @@ import { UserError } from "../../cli/errors.ts";
 import { readImage, type Image } from "../image/image.ts";
 import { pause } from "../interrupt.ts";
 import type { LabPaths } from "../paths.ts";
-import { mustRun } from "../process.ts";
+import { mustRun } from "../../cli/process.ts";
 import { chooseAccelerator } from "./accelerator.ts";
 import { freePort, isFree } from "./ports.ts";
 import { FILES, qemuArguments, type Accelerator } from "./qemu.ts";

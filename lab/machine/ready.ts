@@ -4,7 +4,7 @@ import { request } from "node:https";
 import { UserError } from "../../cli/errors.ts";
 import { pause } from "../interrupt.ts";
 import type { LabPaths } from "../paths.ts";
-import type { ProgramResult } from "../process.ts";
+import type { ProgramResult } from "../../cli/process.ts";
 import { runningPid } from "./machine.ts";
 import { FILES, lastLines } from "./qemu.ts";
 
@@ -32,6 +32,28 @@ export async function waitForSsh(
     await pause(500);
   }
   throw bootError(paths, `the lab's machine did not answer by ssh in time (${last})`);
+}
+
+/** Waits until an agent's machine takes logins: after a boot of the node it comes up by itself. */
+export async function waitForLogin(
+  agent: string,
+  attempt: () => Promise<ProgramResult>,
+  time = BOOT_TIME,
+): Promise<void> {
+  const deadline = Date.now() + time;
+  for (;;) {
+    const { code, stderr } = await attempt();
+    if (code === 0) {
+      return;
+    }
+    if (Date.now() > deadline) {
+      const last = stderr.trim().split("\n").at(-1) ?? "";
+      throw new UserError(`${agent}'s machine did not answer by ssh in time (${last})`, {
+        hint: "./berth lab ssh -- pct list",
+      });
+    }
+    await pause(1000);
+  }
 }
 
 /** Waits until the node's API answers over TLS, with a certificate of the lab's own authority. */

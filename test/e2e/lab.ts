@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { parse, stringify } from "yaml";
 
-import { ROOT } from "../../cli/run.ts";
+import { ROOT } from "../../cli/root.ts";
 import { LabPaths } from "../../lab/paths.ts";
 import { shellWord } from "../../components/remote.ts";
 

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { ROOT } from "../../cli/run.ts";
+import { ROOT } from "../../cli/root.ts";
 import type { Identity } from "../../lab/machine/identity.ts";
 
 const START_TIME = 20_000;
@@ -14,12 +14,25 @@ export class TestApi {
   /** Root of the node's files. */
   readonly root: string;
   readonly port: number;
+  /** Requests so far, such as `POST /nodes/pve1/lxc`. */
+  readonly requests: string[] = [];
   readonly #process: ChildProcess;
 
   private constructor(root: string, port: number, process: ChildProcess) {
     this.root = root;
     this.port = port;
     this.#process = process;
+    // The access log is the record; anything else that it says is for whoever reads the test.
+    process.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      for (const line of text.split("\n").filter((part) => part !== "")) {
+        const request = /'(\w+) \/api2\/json(\S*) HTTP/.exec(line);
+        if (request) {
+          this.requests.push(`${request[1] ?? ""} ${request[2] ?? ""}`);
+        } else {
+          console.error(line);
+        }
+      }
+    });
   }
 
   static async start(identity: Identity, root: string): Promise<TestApi> {
@@ -34,7 +47,7 @@ export class TestApi {
       [join(ROOT, "lab/node/bin/pveproxy"), "--port", "0", "--port-file", portFile],
       {
         env: { ...process.env, PVELAB_ROOT: root, PVELAB_DRIVER: "memory" },
-        stdio: ["ignore", "ignore", "inherit"],
+        stdio: ["ignore", "ignore", "pipe"],
       },
     );
     const deadline = Date.now() + START_TIME;

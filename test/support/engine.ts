@@ -1,9 +1,12 @@
 /** The real engine on the project's program: a state in a temporary directory, stand-ins around. */
 
-import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 
+import * as pulumi from "@pulumi/pulumi";
 import {
   LocalWorkspace,
   type ConfigMap,
@@ -12,7 +15,7 @@ import {
   type Stack,
 } from "@pulumi/pulumi/automation/index.js";
 
-import { ROOT } from "../../cli/run.ts";
+import { ROOT } from "../../cli/root.ts";
 import berth from "../../index.ts";
 import { ensureEngine } from "../../lab/engine.ts";
 import { stackEnvironment } from "../../lab/environment.ts";
@@ -23,7 +26,7 @@ import { TestApi } from "./api.ts";
 import { fleetDocument, type Document } from "./fleet.ts";
 import { TestNode } from "./node.ts";
 
-export const STACK = "test";
+export const STACK = "lab-graph";
 const STAND_INS = join(ROOT, "lab/plugins/bin");
 
 /** One operation on a resource. */
@@ -55,19 +58,16 @@ export class TestFleet {
   readonly identity: Identity;
   readonly directory: string;
   readonly #stack: Stack;
-  readonly #environment: Readonly<Record<string, string>>;
 
   private constructor(
     parts: { api: TestApi; node: TestNode; identity: Identity; directory: string },
     stack: Stack,
-    environment: Readonly<Record<string, string>>,
   ) {
     this.api = parts.api;
     this.node = parts.node;
     this.identity = parts.identity;
     this.directory = parts.directory;
     this.#stack = stack;
-    this.#environment = environment;
   }
 
   static async create(): Promise<TestFleet> {
@@ -83,7 +83,6 @@ export class TestFleet {
     };
     // The automation interface looks for the engine on its own process's PATH.
     process.env["PATH"] = `${dirname(engine.program)}:${process.env["PATH"] ?? ""}`;
-    const { mkdirSync } = await import("node:fs");
     mkdirSync(paths.at("state"), { recursive: true });
     const stack = await LocalWorkspace.createOrSelectStack(
       {
@@ -98,7 +97,7 @@ export class TestFleet {
       "berth:nodeKey": { value: identity.sshKey, secret: true },
     };
     await stack.setAllConfig(secrets);
-    return new TestFleet({ api, node, identity, directory }, stack, environment);
+    return new TestFleet({ api, node, identity, directory }, stack);
   }
 
   /** The config of the stack: these agents on this node. */
@@ -117,7 +116,7 @@ export class TestFleet {
     const settings = await this.#stack.workspace.stackSettings(STACK);
     const secrets = Object.entries(settings.config ?? {}).filter(([, value]) => isSecret(value));
     const proxmox = { endpoint: `https://127.0.0.1:${String(this.api.port)}/` };
-    const config = Object.entries({ ...document, proxmox })
+    const config = Object.entries<unknown>({ ...document, proxmox })
       .filter(([, value]) => value !== undefined)
       .map(([key, value]) => [`berth:${key}`, value]);
     await this.#stack.workspace.saveStackSettings(STACK, {
@@ -127,7 +126,16 @@ export class TestFleet {
   }
 
   up(): Promise<Ran> {
-    return this.#run((options) => this.#stack.up(options).then(({ summary }) => summary.resourceChanges));
+    return this.#run((options) =>
+      this.#stack.up(options).then(({ summary }) => summary.resourceChanges),
+    );
+  }
+
+  /** Seconds of a preview as `pulumi preview` makes it: no diff, and nobody listens to its events. */
+  async previewSeconds(): Promise<number> {
+    const started = performance.now();
+    await this.#stack.preview({ color: "never", suppressOutputs: true });
+    return (performance.now() - started) / 1000;
   }
 
   preview(options: { expectNoChanges?: boolean } = {}): Promise<Ran> {
@@ -149,11 +157,8 @@ export class TestFleet {
 
   /** The state as it is stored. */
   stateFile(): string {
-    const [file] = globSync("**/stacks/**/*.json", { cwd: this.directory });
-    if (file === undefined) {
-      throw new Error("the stack has no state yet");
-    }
-    return readFileSync(join(this.directory, file), "utf8");
+    const file = `.pulumi/stacks/berth/${STACK}.json`;
+    return readFileSync(new LabPaths(STACK, this.directory).at("state", file), "utf8");
   }
 
   /** Takes everything down; what was deployed goes with its directory. */
@@ -178,18 +183,46 @@ export class TestFleet {
       output += text;
     };
     try {
-      const summary = await operation({
-        onOutput: add,
-        onError: add,
-        onEvent: (event) => events.push(event),
-        diff: true,
-        color: "never",
-      });
+      const summary = await withoutStrays(() =>
+        operation({
+          onOutput: add,
+          onError: add,
+          onEvent: (event) => events.push(event),
+          diff: true,
+          color: "never",
+        }),
+      );
       return { steps: stepsOf(events), output, summary: summary ?? {} };
     } catch (error) {
       const diagnostics = events.map((event) => event.diagnosticEvent?.message ?? "").join("");
       throw new EngineFailure(`${output}\n${diagnostics}\n${String(error)}`, { cause: error });
     }
+  }
+}
+
+/**
+ * The SDK leaves a second, unhandled rejection behind when the program itself refuses to go on;
+ * the test runner would count it as a failure of whichever test is next. Any other one still is.
+ */
+async function withoutStrays<T>(work: () => Promise<T>): Promise<T> {
+  const event = "unhandledRejection";
+  const listeners = process.listeners(event);
+  const strays: unknown[] = [];
+  process.removeAllListeners(event);
+  process.on(event, (reason) => {
+    if (!pulumi.RunError.isInstance(reason)) {
+      strays.push(reason);
+    }
+  });
+  try {
+    return await work();
+  } finally {
+    await setImmediate();
+    process.removeAllListeners(event);
+    for (const listener of listeners) {
+      process.on(event, listener);
+    }
+    assert.deepEqual(strays, []);
   }
 }
 

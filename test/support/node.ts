@@ -35,7 +35,8 @@ interface Answer {
 }
 
 /** Host key that every guest reports. */
-const GUEST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKcQpIfBcqvRzvNHbvQ5ZxSdBXe6uFh2Y7kGjYPdKQ1p";
+const GUEST_KEY =
+  "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKcQpIfBcqvRzvNHbvQ5ZxSdBXe6uFh2Y7kGjYPdKQ1p";
 
 export class TestNode {
   readonly calls: Call[] = [];
@@ -114,7 +115,11 @@ export class TestNode {
       document: stdin,
       hasContainer: existsSync(join(this.#root, `etc/pve/lxc/${String(document.vmid)}.conf`)),
     });
-    const ok = (result: unknown) => ({ code: 0, stdout: `${JSON.stringify(result)}\n`, stderr: "" });
+    const ok = (result: unknown) => ({
+      code: 0,
+      stdout: `${JSON.stringify(result)}\n`,
+      stderr: "",
+    });
     switch (program) {
       case "install":
         return ok({
@@ -125,7 +130,8 @@ export class TestNode {
       case "prepare":
         return this.#prepare(document, ok);
       case "apply": {
-        const { guestReserve: _, ...limits } = document.limits ?? {};
+        const { memoryMax, memoryHigh, swapMax, pidsMax, nofile } = document.limits ?? {};
+        const limits = { memoryMax, memoryHigh, swapMax, pidsMax, nofile };
         return ok({ hostKeys: [GUEST_KEY], limits, pending: [] });
       }
       case "delete":
@@ -140,7 +146,9 @@ export class TestNode {
     const found = globSync(`etc/pve/nodes/*/{lxc,qemu-server}/${String(document.vmid)}.conf`, {
       cwd: this.#root,
     }).map((path) => readFileSync(join(this.#root, path), "utf8"));
-    if (found.some((conf) => !new RegExp(`^tags: .*\\bberth-${document.stack}\\b`, "m").test(conf))) {
+    if (
+      found.some((conf) => !new RegExp(`^tags: .*\\bberth-${document.stack}\\b`, "m").test(conf))
+    ) {
       return {
         code: 1,
         stdout: "",

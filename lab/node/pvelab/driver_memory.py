@@ -74,11 +74,10 @@ class MemoryDriver:
         for key, value in entries:
             if key == "lxc.mount.entry":
                 source, target = value.split()[:2]
-                if (
-                    source.startswith("/")
-                    and not (self._root / source.lstrip("/")).exists()
-                    and (not source.startswith("/dev/"))
-                ):
+                # A volume's path has the root in it already; what an operator wrote has not.
+                inside = source.startswith(f"{self._root}/")
+                path = Path(source) if inside else self._root / source.lstrip("/")
+                if source.startswith("/") and not source.startswith("/dev/") and not path.exists():
                     raise PveError(
                         f'Failed to mount "{source}" onto '
                         f'"/usr/lib/x86_64-linux-gnu/lxc/rootfs/{target}"\n'

@@ -78,11 +78,12 @@ class Guests:
                 config.options.setdefault("memory", "512")
                 config.options.setdefault("swap", "512")
                 self.node.save(vmid, config)
-            except PveError as fault:
+            except (PveError, OSError) as fault:
                 for name in made:
                     self.node.storage.volumes.destroy(name)
                 self.node.config_path(vmid).unlink()
-                raise PveError(f"unable to create CT {vmid} - {fault.text()}") from None
+                text = fault.text() if isinstance(fault, PveError) else str(fault)
+                raise PveError(f"unable to create CT {vmid} - {text}") from None
 
     def check_network(self, key: str, net: dict[str, str]) -> None:
         """Refuses an MTU above the bridge's."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -48,6 +50,24 @@ lxc.cgroup2.pids.max: 256
 lxc.prlimit.nofile: 4096
 lxc.mount.entry: /rpool/agents/bob srv/agent none rw,bind,create=dir 0 0
 """
+
+
+def run_program(
+    root: Path, name: str, *argv: str, exit_code: int = 0
+) -> subprocess.CompletedProcess[str]:
+    """Runs one of the node's programs as its unit does, on a node of files."""
+    program = Path(__file__).resolve().parent.parent / "bin" / name
+    done = subprocess.run(
+        [sys.executable, str(program), *argv],
+        env={**os.environ, "PVELAB_ROOT": str(root), "PVELAB_DRIVER": "memory"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    if done.returncode != exit_code:
+        raise AssertionError(f"{name} ended with {done.returncode}: {done.stderr}")
+    return done
 
 
 class Answer:

@@ -148,7 +148,6 @@ class Life(ApiTest):
         smaller = self.api("PUT", resize, {"disk": "rootfs", "size": "5G"})
         self.assertEqual(smaller.reason, "unable to shrink disk size")
 
-
     def test_a_volume_may_be_named_and_stand_last(self) -> None:
         # So the provider writes it.
         disks = {"rootfs": "acl=1,volume=local-zfs:2", "mp0": "mp=/data,volume=local-zfs:1"}
@@ -156,6 +155,7 @@ class Life(ApiTest):
         text = self.conf.read_text()
         self.assertIn("rootfs: local-zfs:subvol-201-disk-0,acl=1,size=2G\n", text)
         self.assertIn("mp0: local-zfs:subvol-201-disk-1,mp=/data,size=1G\n", text)
+        self.assertEqual(self.finish(self.api("POST", _LXC + "/201/status/start")), "OK")
 
 
 class Rights(ApiTest):

@@ -74,7 +74,7 @@ export async function withRetry<T>(
       return await attempt();
     } catch (error) {
       if (limit > -1 && failures > limit) {
-        throw new Error(`after ${failures - 1} failed attempts: ${messageOf(error)}`, {
+        throw new Error(`after ${String(failures - 1)} failed attempts: ${messageOf(error)}`, {
           cause: error,
         });
       }
@@ -132,7 +132,7 @@ async function probeAgent(path: string): Promise<void> {
 
 function dialTcp(endpoint: Endpoint): Promise<Socket> {
   const { host, port, perDialTimeout } = endpoint;
-  return opened(connect({ host, port }), perDialTimeout * 1000, `dial tcp ${host}:${port}`);
+  return opened(connect({ host, port }), perDialTimeout * 1000, `dial tcp ${host}:${String(port)}`);
 }
 
 function opened(socket: Socket, timeoutMs: number, what: string): Promise<Socket> {
@@ -178,10 +178,10 @@ function handshake(
     const client = new ssh2.Client();
     let mismatch = false;
     const config: ConnectConfig = {
-      sock: sock as NonNullable<ConnectConfig["sock"]>,
+      sock: sock,
       username: endpoint.user,
       // The list is typed for one method of each kind only.
-      authHandler: authentication as NonNullable<ConnectConfig["authHandler"]>,
+      authHandler: authentication,
       // The official provider limits the TCP connection alone.
       readyTimeout: 0,
       ...(pinned !== undefined && { algorithms: { serverHostKey: [pinned.type as never] } }),

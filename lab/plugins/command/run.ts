@@ -17,14 +17,14 @@ export async function runCommand(
   previous: CommandOutputs,
   log: Log,
 ): Promise<CommandOutputs> {
-  const { client, close } = await dial(inputs.connection, (what, tries, limit) => {
-    log("info", `${what} ${tries}/${limit} failed: retrying`, true);
+  const connection = await dial(inputs.connection, (what, tries, limit) => {
+    log("info", `${what} ${String(tries)}/${limit} failed: retrying`, true);
   });
   const shown = logged(inputs.logging);
   const lines = new PassThrough();
   const done = logLines(lines, log);
   try {
-    const finished = await runSession(client, {
+    const finished = await runSession(connection.client, {
       command,
       stdin: inputs.stdin ?? "",
       environment: environmentOf(inputs, previous, log),
@@ -41,7 +41,7 @@ export async function runCommand(
   } finally {
     lines.end();
     await done;
-    close();
+    connection.close();
   }
 }
 

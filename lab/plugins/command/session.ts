@@ -81,10 +81,10 @@ export function describeExit(
     return undefined;
   }
   if (code !== null) {
-    return `Process exited with status ${code}`;
+    return `Process exited with status ${String(code)}`;
   }
   const name = (signal ?? "").replace(/^SIG/, "");
   const number = constants.signals[`SIG${name}` as NodeJS.Signals];
   const because = reason === undefined || reason === "" ? "" : `. Reason was: ${reason}`;
-  return `Process exited with status ${128 + number} from signal ${name}${because}`;
+  return `Process exited with status ${String(128 + number)} from signal ${name}${because}`;
 }

@@ -51,7 +51,7 @@ function diffValues(
   }
   if (Array.isArray(old) && Array.isArray(new_)) {
     for (let index = 0; index < Math.max(old.length, new_.length); index += 1) {
-      diffValues(`${path}[${index}]`, old[index], new_[index], changes);
+      diffValues(`${path}[${String(index)}]`, old[index], new_[index], changes);
     }
   } else if (isObject(old) && isObject(new_) && !isSecret(old) && !isSecret(new_)) {
     diffObjects(path, old, new_, changes);

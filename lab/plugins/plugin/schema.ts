@@ -82,7 +82,9 @@ function checkValue(type: Type, marked: Value, path: string): Failure[] {
     }
     if ("array" in type) {
       return Array.isArray(value)
-        ? value.flatMap((element, index) => checkValue(type.array, element, `${path}[${index}]`))
+        ? value.flatMap((element, index) =>
+            checkValue(type.array, element, `${path}[${String(index)}]`),
+          )
         : [wrongType(path, "an array")];
     }
     if (!isObject(value)) {
@@ -105,7 +107,12 @@ function checkLimits({ range, form }: Field, marked: Value, path: string): Failu
   if (range !== undefined && typeof value === "number") {
     const [least, greatest] = range;
     if (value < least || value > greatest) {
-      return [{ property: path, reason: `"${path}" must be between ${least} and ${greatest}` }];
+      return [
+        {
+          property: path,
+          reason: `"${path}" must be between ${String(least)} and ${String(greatest)}`,
+        },
+      ];
     }
   }
   if (form !== undefined && typeof value === "string" && !isUnknown(value)) {

@@ -42,7 +42,7 @@ export async function serve(plugin: Plugin, args: readonly string[]): Promise<vo
       }
     });
   });
-  process.stdout.write(`${port}\n`);
+  process.stdout.write(`${String(port)}\n`);
 }
 
 function implement(plugin: Plugin, log: EngineLog): grpc.UntypedServiceImplementation {

@@ -155,11 +155,11 @@ export function updateBody(
     Object.assign(body, numbered("net", interfaces));
     (container.networkInterfaces ?? []).forEach(({ enabled }, index) => {
       if (!enabled) {
-        removed.push(`net${index}`);
+        removed.push(`net${String(index)}`);
       }
     });
     for (let index = interfaces.length; index < MAX_INTERFACES; index += 1) {
-      removed.push(`net${index}`);
+      removed.push(`net${String(index)}`);
     }
   }
   if (changed("startup")) {
@@ -186,5 +186,5 @@ function present(name: string, value: string | number | undefined): Body {
 }
 
 function numbered(prefix: string, values: readonly string[]): Body {
-  return Object.fromEntries(values.map((value, index) => [`${prefix}${index}`, value]));
+  return Object.fromEntries(values.map((value, index) => [`${prefix}${String(index)}`, value]));
 }

@@ -19,7 +19,7 @@ export class ApiError extends Error {
   readonly status: number;
 
   constructor(status: number, reason: string) {
-    super(`received an HTTP ${status} response - Reason: ${reason}`);
+    super(`received an HTTP ${String(status)} response - Reason: ${reason}`);
     this.status = status;
   }
 
@@ -36,6 +36,8 @@ export class ApiError extends Error {
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 
 const GET_ATTEMPTS = 3;
+/** An idle connection is dropped before the node's daemon does it. */
+const IDLE_MS = 30_000;
 
 export class Client {
   readonly #base: URL;
@@ -47,6 +49,7 @@ export class Client {
     this.#token = apiToken;
     this.#agent = new Agent({
       keepAlive: true,
+      timeout: IDLE_MS,
       ca: trustedCertificates(),
       rejectUnauthorized: !insecure,
       minVersion: `TLSv${minTls}` as SecureVersion,

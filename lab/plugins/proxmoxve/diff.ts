@@ -35,7 +35,7 @@ export function plan(state: Properties, inputs: Properties): Properties {
     (old, asked) => keep(old, asked, ["macAddress"]),
   );
   planned["mountPoints"] = keepEach(state["mountPoints"], inputs["mountPoints"], keepMountPoint);
-  return withoutEmpty(planned);
+  return planned;
 }
 
 /** The changes from the state to the plan, by path, without what shall be ignored. */
@@ -44,7 +44,7 @@ export function changesOf(
   planned: Properties,
   ignored: readonly string[],
 ): Map<string, ChangeKind> {
-  const changes = diffProperties(withoutEmpty(state), planned);
+  const changes = diffProperties(withoutEmpty(state), withoutEmpty(planned));
   for (const path of changes.keys()) {
     if (ignored.some((prefix) => isWithin(path, prefix))) {
       changes.delete(path);

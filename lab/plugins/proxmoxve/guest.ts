@@ -3,15 +3,14 @@
 import type { Properties } from "../plugin/values.ts";
 import { createBody, updateBody, type Body } from "./body.ts";
 import { ApiError, type Client, type Method } from "./client.ts";
-import type { Container } from "./container.ts";
-import { Deadline } from "./deadline.ts";
+import { asContainer, type Container } from "./container.ts";
+import type { Deadline } from "./deadline.ts";
 import { gigabytes } from "./options.ts";
-import { stateFrom, type ReportedInterface } from "./state.ts";
+import { waitForAddresses, type ReportedInterface } from "./interfaces.ts";
+import { stateFrom } from "./state.ts";
 import { isTransient, repeat, runTask, type Retry } from "./tasks.ts";
 
 const REBOOT_SECONDS = 300;
-const INTERFACES_SECONDS = 10;
-const INTERFACES_POLL_MS = 1000;
 
 /** Properties whose change needs a reboot; it ends every process in the guest. */
 const REBOOTS = [
@@ -56,9 +55,16 @@ export class Guest {
     if ((await this.#status(deadline)).status === "running") {
       return;
     }
-    await this.#task("POST", "status/start", deadline, undefined, {
-      when: (error) => /got no worker upid/.test(String(error)),
-    });
+    try {
+      await this.#task("POST", "status/start", deadline, undefined, {
+        when: (error) => /got no worker upid/.test(String(error)),
+      });
+    } catch (error) {
+      // A container that was created to be started is started by Proxmox too, perhaps first.
+      if (!(error instanceof ApiError) || !error.message.includes("already running")) {
+        throw error;
+      }
+    }
     await this.#waitForStatus("running", deadline);
   }
 
@@ -113,7 +119,7 @@ export class Guest {
       () => false,
     );
     if (remains) {
-      throw new Error(`failed to delete container "${this.#vmid}"`);
+      throw new Error(`failed to delete container "${String(this.#vmid)}"`);
     }
   }
 
@@ -121,7 +127,7 @@ export class Guest {
     const config = (await this.#send("GET", "config", deadline)) as Properties;
     const running = (await this.#status(deadline)).status === "running";
     const networks = Object.keys(config).some((name) => /^net\d+$/.test(name));
-    const interfaces = running && networks ? await this.#interfaces(prior) : [];
+    const interfaces = running && networks ? await this.#interfaces(asContainer(prior)) : [];
     return stateFrom(prior, { vmid: this.#vmid, config, running, interfaces });
   }
 
@@ -138,66 +144,41 @@ export class Guest {
 
   /** Waits until no operation holds the container; an unreadable status is asked for again. */
   async waitForUnlock(deadline: Deadline): Promise<void> {
-    await deadline.poll(async () => {
-      try {
-        const { lock = "" } = await this.#status(deadline);
-        return lock === "" ? true : undefined;
-      } catch {
-        return undefined;
-      }
-    }, `timeout while waiting for container ${this.#vmid} configuration to become unlocked`);
+    await deadline.poll(
+      async () => {
+        try {
+          const { lock = "" } = await this.#status(deadline);
+          return lock === "" ? true : undefined;
+        } catch {
+          return undefined;
+        }
+      },
+      `timeout while waiting for container ${String(this.#vmid)} configuration to become unlocked`,
+    );
   }
 
   async #resize(container: Container, deadline: Deadline): Promise<{ readonly volume: string }> {
     const config = (await this.#send("GET", "config", deadline)) as { readonly rootfs?: string };
     const [volume = "", ...options] = (config.rootfs ?? "").split(",");
     const size = options.find((option) => option.startsWith("size="))?.slice("size=".length) ?? "0";
-    const asked = container.disk?.size ?? 4;
+    const asked = container.disk.size;
     if (gigabytes(size) > asked) {
       throw new Error(
-        `new disk size (${asked}G) has to be greater than the current disk (${size})`,
+        `new disk size (${String(asked)}G) has to be greater than the current disk (${size})`,
       );
     }
     if (gigabytes(size) !== asked) {
-      const body = { disk: "rootfs", size: `${asked}G` };
+      const body = { disk: "rootfs", size: `${String(asked)}G` };
       await this.#task("PUT", "resize", deadline, body, { when: isTransient });
     }
     return { volume: volume.replace(/^volume=/, "") };
   }
 
-  // Only asks for a while: a guest without addresses is no failure.
-  async #interfaces(prior: Properties): Promise<readonly ReportedInterface[]> {
-    const deadline = new Deadline(INTERFACES_SECONDS);
-    const { waitForIp } = prior as { readonly waitForIp?: Record<string, boolean> };
-    const wanted = Object.entries({ inet: waitForIp?.["ipv4"], inet6: waitForIp?.["ipv6"] })
-      .filter(([, wait]) => wait === true)
-      .map(([type]) => type);
-    try {
-      return await deadline.poll(
-        async () => {
-          const found = await this.#reported(deadline);
-          const types = new Set(globalAddressTypes(found));
-          const enough =
-            wanted.length > 0 ? wanted.every((type) => types.has(type)) : types.size > 0;
-          return enough ? found : undefined;
-        },
-        "no addresses",
-        INTERFACES_POLL_MS,
-      );
-    } catch {
-      return [];
-    }
-  }
-
-  async #reported(deadline: Deadline): Promise<readonly ReportedInterface[]> {
-    try {
-      return (await this.#send("GET", "interfaces", deadline)) as ReportedInterface[];
-    } catch (error) {
-      if (error instanceof ApiError && error.status === 400) {
-        return [];
-      }
-      throw error;
-    }
+  #interfaces({ waitForIp }: Container): Promise<readonly ReportedInterface[]> {
+    return waitForAddresses(
+      async (deadline) => (await this.#send("GET", "interfaces", deadline)) as ReportedInterface[],
+      waitForIp,
+    );
   }
 
   async #hostManagedKnown(deadline: Deadline): Promise<boolean> {
@@ -219,7 +200,7 @@ export class Guest {
   async #waitForStatus(wanted: string, deadline: Deadline): Promise<void> {
     await deadline.poll(
       async () => ((await this.#status(deadline)).status === wanted ? true : undefined),
-      `timeout while waiting for container ${this.#vmid} to enter the status "${wanted}"`,
+      `timeout while waiting for container ${String(this.#vmid)} to enter the status "${wanted}"`,
     );
   }
 
@@ -241,18 +222,10 @@ export class Guest {
   }
 
   #path(path: string): string {
-    return `nodes/${this.#node}/lxc/${this.#vmid}${path === "" ? "" : `/${path}`}`;
+    return `nodes/${this.#node}/lxc/${String(this.#vmid)}${path === "" ? "" : `/${path}`}`;
   }
 }
 
 function isMissing(error: unknown): boolean {
   return error instanceof ApiError && error.isMissing;
-}
-
-function globalAddressTypes(interfaces: readonly ReportedInterface[]): string[] {
-  return interfaces
-    .filter(({ name }) => name !== "lo")
-    .flatMap(({ "ip-addresses": addresses = [] }) => addresses)
-    .filter(({ "ip-address": address }) => !/^(127\.|169\.254\.|fe80:|::1$)/i.test(address))
-    .map(({ "ip-address-type": type }) => type);
 }

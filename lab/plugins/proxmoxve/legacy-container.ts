@@ -68,14 +68,8 @@ export class LegacyContainer implements ResourceType {
       const state = await guest.read({ ...asked, vmId: vmid }, deadline);
       return { id, outputs: marked(state, inputs) };
     } catch (error) {
-      throw new InitializationError(
-        messageOf(error),
-        id,
-        marked({ ...asked, vmId: vmid }, inputs),
-        {
-          cause: error,
-        },
-      );
+      const outputs = marked({ ...asked, vmId: vmid }, inputs);
+      throw new InitializationError(messageOf(error), id, outputs, { cause: error });
     }
   }
 
@@ -96,13 +90,15 @@ export class LegacyContainer implements ResourceType {
   async update(request: UpdateRequest): Promise<Properties> {
     const { id, inputs, ignoreChanges, preview } = request;
     const state = plain(request.state);
-    const planned = plan(state, withDefaults(inputs));
+    const asked = withDefaults(inputs);
+    const planned = plan(state, asked);
     const changes = Array.from(changesOf(state, planned, ignoreChanges).keys());
     const next = keepIgnored({ ...state, ...planned }, state, ignoreChanges);
     if (preview) {
       return marked(next, inputs);
     }
-    const container = asContainer(next);
+    // Asked for as it was written, without the newline that it will come back with.
+    const container = asContainer({ ...next, description: asked["description"] ?? null });
     const deadline = new Deadline(container.timeoutUpdate);
     const guest = new Guest(this.#client(), container.nodeName, Number(id));
     const changed = (property: string): boolean =>

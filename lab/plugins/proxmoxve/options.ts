@@ -24,7 +24,7 @@ export function bit(value: boolean): number {
 function options(values: Readonly<Record<string, string | number | boolean | undefined>>): string {
   return Object.entries(values)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${typeof value === "boolean" ? bit(value) : value}`)
+    .map(([name, value]) => `${name}=${String(typeof value === "boolean" ? bit(value) : value)}`)
     .join(",");
 }
 
@@ -84,7 +84,7 @@ export function createdRootfs(disk: Disk, withMountPoints: boolean): string | un
     mountoptions: joined(mountOptions),
     quota: on(quota),
     replicate: on(replicate),
-    volume: `${datastoreId}:${size}`,
+    volume: `${datastoreId}:${String(size)}`,
   });
 }
 
@@ -144,7 +144,7 @@ function mountVolume({ size = "", volume }: MountPoint, between: Options): Optio
   if (size === "" || rest !== "") {
     return { size: size === "" ? undefined : size, ...between, volume };
   }
-  return { ...between, volume: `${datastore}:${Math.trunc(gigabytes(size))}` };
+  return { ...between, volume: `${datastore}:${String(Math.trunc(gigabytes(size)))}` };
 }
 
 /** A size in Proxmox's notation, as gigabytes. */

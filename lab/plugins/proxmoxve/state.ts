@@ -1,16 +1,9 @@
 /** A container's state from what Proxmox answers. */
 
 import { isObject, type Properties, type Value } from "../plugin/values.ts";
+import type { ReportedInterface } from "./interfaces.ts";
 import { gigabytes } from "./options.ts";
-
-/** An interface of a running container, as Proxmox reports it. */
-export interface ReportedInterface {
-  readonly name: string;
-  readonly "ip-addresses"?: readonly {
-    readonly "ip-address": string;
-    readonly "ip-address-type": string;
-  }[];
-}
+import { isOn, number, numbered, parseOptions, split, type Options } from "./parse.ts";
 
 export interface Answers {
   readonly vmid: number;
@@ -71,39 +64,6 @@ export function stateFrom(prior: Properties, answers: Answers): Properties {
     environmentVariables: environmentOf(config),
     ...addressesOf(answers.interfaces),
   };
-}
-
-type Options = Readonly<Record<string, string>>;
-
-/** Values of `net0`, `net1`, … in order. */
-function numbered(config: Properties, prefix: string): string[] {
-  return Object.keys(config)
-    .filter((name) => new RegExp(`^${prefix}\\d+$`).test(name))
-    .sort((a, b) => Number(a.slice(prefix.length)) - Number(b.slice(prefix.length)))
-    .map((name) => String(config[name]));
-}
-
-/** `local-zfs:vol,size=8G` with a name for the value that has none. */
-function parseOptions(first: string): (text: string) => Options {
-  return (text) =>
-    Object.fromEntries(
-      text.split(",").map((part) => {
-        const [name = "", ...value] = part.trim().split("=");
-        return value.length === 0 ? [first, name] : [name, value.join("=")];
-      }),
-    );
-}
-
-function isOn(value: Value | undefined): boolean {
-  return value === 1 || value === true || value === "1";
-}
-
-function number(value: Value | undefined, otherwise: number): number {
-  return value === undefined || value === null ? otherwise : Number(value);
-}
-
-function split(value: Value | undefined, separator = ";"): string[] {
-  return typeof value === "string" && value !== "" ? value.split(separator) : [];
 }
 
 function diskOf(config: Properties): Properties {

@@ -62,7 +62,7 @@ export async function repeat<T>(
 }
 
 function allOf(failures: readonly unknown[]): Error {
-  const lines = failures.map((failure, index) => `#${index + 1}: ${messageOf(failure)}`);
+  const lines = failures.map((failure, index) => `#${String(index + 1)}: ${messageOf(failure)}`);
   return new Error(`All attempts fail:\n${lines.join("\n")}`, { cause: failures.at(-1) });
 }
 

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
+import { constants } from "node:os";
 
-import { UserError } from "../cli/errors.ts";
+import { UserError } from "./errors.ts";
 
 /** Other programs, run to their end: arguments as a list, secrets on standard input only. */
 
@@ -11,6 +12,8 @@ export interface ProgramOptions {
   readonly input?: string | Buffer;
   /** Milliseconds after which the program is ended. */
   readonly timeout?: number;
+  /** Whether its output is shown as it comes, besides being returned. */
+  readonly show?: boolean;
   /** Called with every line of standard error and output as it comes. */
   readonly onLine?: (line: string) => void;
 }
@@ -35,11 +38,14 @@ export function run(
       timeout: options.timeout,
       stdio: ["pipe", "pipe", "pipe"],
     });
-    const collect = (stream: NodeJS.ReadableStream) => {
+    const collect = (stream: NodeJS.ReadableStream, terminal: NodeJS.WritableStream) => {
       const chunks: Buffer[] = [];
       let rest = "";
       stream.on("data", (chunk: Buffer) => {
         chunks.push(chunk);
+        if (options.show === true) {
+          terminal.write(chunk);
+        }
         if (options.onLine !== undefined) {
           const lines = (rest + chunk.toString()).split("\n");
           rest = lines.pop() ?? "";
@@ -48,8 +54,8 @@ export function run(
       });
       return () => Buffer.concat(chunks).toString();
     };
-    const stdout = collect(child.stdout);
-    const stderr = collect(child.stderr);
+    const stdout = collect(child.stdout, process.stdout);
+    const stderr = collect(child.stderr, process.stderr);
     child.on("error", (error) => {
       reject(new UserError(`cannot run ${program}: ${error.message}`, { cause: error }));
     });
@@ -74,6 +80,27 @@ export async function mustRun(
     throw new UserError(`${program} failed (exit code ${String(result.code)}):\n  ${said}`);
   }
   return result.stdout;
+}
+
+/** Runs a program with this terminal. @returns its exit code; a signal's is 128 and its number. */
+export function runHere(
+  program: string,
+  args: readonly string[],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { ...options, stdio: "inherit" });
+    // The terminal's interrupt is the program's to handle: ending first would leave it without one.
+    const ignore = () => undefined;
+    process.on("SIGINT", ignore);
+    child.on("error", (error) => {
+      reject(new UserError(`cannot run ${program}: ${error.message}`, { cause: error }));
+    });
+    child.on("close", (code, signal) => {
+      process.off("SIGINT", ignore);
+      resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
+    });
+  });
 }
 
 /** Program and arguments as root: as they are for root, else through sudo without a question. */
