@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -9,6 +8,7 @@ import { parse } from "yaml";
 import { parseFleet } from "../components/config/load.ts";
 import { hasSecrets, machineConfig, writeStackFile } from "./config.ts";
 import { LabPaths } from "./paths.ts";
+import { temporaryDirectory } from "../test/support/temporary.ts";
 
 const KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBvWJwTNrsSxmv+2EIm6Ehn0Mgf5EIMmPUfbTPoTJDLB x";
 const record = {
@@ -21,7 +21,7 @@ const machine = (sshPort = 2200) =>
     { sshPublicKey: KEY, hostPublicKey: KEY },
     { ...record, sshPort },
   );
-const file = () => join(mkdtempSync(join(tmpdir(), "berth-config-")), "Pulumi.lab.yaml");
+const file = () => join(temporaryDirectory("config"), "Pulumi.lab.yaml");
 const readConfig = (path: string) =>
   (parse(readFileSync(path, "utf8")) as { config: Record<string, unknown> }).config;
 

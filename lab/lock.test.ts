@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
 import { processIdentity, withLock } from "./lock.ts";
+import { temporaryDirectory } from "../test/support/temporary.ts";
 
-const file = () => join(mkdtempSync(join(tmpdir(), "berth-lock-")), "sub", "lock");
+const file = () => join(temporaryDirectory("lock"), "sub", "lock");
 
 test("the lock is held during the work and gone after it, also after a failure", async () => {
   const lock = file();

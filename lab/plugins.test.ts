@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
 import { ROOT } from "../cli/root.ts";
 import { isInstalled, PLUGINS, wishOf } from "./plugins.ts";
+import { temporaryDirectory } from "../test/support/temporary.ts";
 
 test("the plugins are those of the SDKs in package.json", () => {
   const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
@@ -18,7 +18,7 @@ test("the plugins are those of the SDKs in package.json", () => {
 });
 
 test("a plugin is installed when its program is there and no download is under way", () => {
-  const home = mkdtempSync(join(tmpdir(), "berth-plugins-"));
+  const home = temporaryDirectory("plugins");
   const plugin = { name: "command", version: "1.2.1" };
   const dir = join(home, "plugins", "resource-command-v1.2.1");
   assert.equal(isInstalled(plugin, home), false);

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -8,6 +7,7 @@ import type { Identity } from "./machine/identity.ts";
 import { LabPaths } from "./paths.ts";
 import { mustRun } from "../cli/process.ts";
 import { writeSeed } from "./seed.ts";
+import { temporaryDirectory } from "../test/support/temporary.ts";
 
 const identity: Identity = {
   sshKey: "PRIVATE-USER-KEY",
@@ -23,7 +23,7 @@ const identity: Identity = {
 };
 
 async function seeded(): Promise<{ paths: LabPaths; code: string; lines: string[] }> {
-  const root = mkdtempSync(join(tmpdir(), "berth-seed-"));
+  const root = temporaryDirectory("seed");
   const code = join(root, "node");
   mkdirSync(join(code, "systemd"), { recursive: true });
   mkdirSync(join(code, "pvelab", "__pycache__"), { recursive: true });

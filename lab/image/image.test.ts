@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -8,9 +7,10 @@ import { run } from "../../cli/process.ts";
 import { readImage } from "./image.ts";
 import { imageFile, inputHash } from "./inputs.ts";
 import { debianMirror } from "./mirror.ts";
+import { temporaryDirectory } from "../../test/support/temporary.ts";
 
 function etc(files: Readonly<Record<string, string>>): string {
-  const dir = mkdtempSync(join(tmpdir(), "berth-etc-"));
+  const dir = temporaryDirectory("etc");
   mkdirSync(join(dir, "apt", "sources.list.d"), { recursive: true });
   for (const [name, text] of Object.entries(files)) {
     writeFileSync(join(dir, name), text);
@@ -63,7 +63,7 @@ test("the hash follows every input: texts, their borders, files and folders", ()
 });
 
 test("an image without its id is not complete", () => {
-  const dir = mkdtempSync(join(tmpdir(), "berth-image-"));
+  const dir = temporaryDirectory("image");
   assert.equal(readImage(dir), undefined);
   writeFileSync(join(dir, "id"), "x\n");
   assert.equal(readImage(dir)?.id, "x");

@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, request } from "node:https";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 
 import { LabPaths } from "../paths.ts";
 import { mustRun } from "../../cli/process.ts";
 import { ensureIdentity, readIdentity } from "./identity.ts";
+import { temporaryDirectory } from "../../test/support/temporary.ts";
 
-const newPaths = () => new LabPaths("lab", mkdtempSync(join(tmpdir(), "berth-identity-")));
+const newPaths = () => new LabPaths("lab", temporaryDirectory("identity"));
 
 test("keys are made once, are private, and the second run gives the same", async () => {
   const paths = newPaths();

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -11,9 +10,10 @@ import { chooseAccelerator, printsBanner } from "./accelerator.ts";
 import { killMachine, ownImage, runningPid } from "./machine.ts";
 import { freePort, isFree } from "./ports.ts";
 import { qmp } from "./qmp.ts";
+import { temporaryDirectory } from "../../test/support/temporary.ts";
 
 function newPaths(): LabPaths {
-  const paths = new LabPaths("lab", mkdtempSync(join(tmpdir(), "berth-machine-")));
+  const paths = new LabPaths("lab", temporaryDirectory("machine"));
   mkdirSync(paths.dir, { recursive: true });
   return paths;
 }
@@ -42,7 +42,7 @@ test("a process with the recorded number is the machine only if it was started a
 
 test("a lab whose image was built anew since does not start on it", () => {
   const paths = newPaths();
-  const imageDir = mkdtempSync(join(tmpdir(), "berth-image-"));
+  const imageDir = temporaryDirectory("image");
   assert.equal(ownImage(paths), undefined);
   writeFileSync(join(imageDir, "id"), "first\n");
   writeFileSync(paths.at("machine.json"), JSON.stringify({ imageDir, imageId: "first" }));
@@ -72,7 +72,7 @@ test("a port is free until somebody listens", async () => {
 });
 
 test("the monitor's handshake comes first, its errors are passed on, its path may be long", async () => {
-  const dir = mkdtempSync(join(tmpdir(), `berth-${"long".repeat(30)}-`));
+  const dir = temporaryDirectory("long".repeat(30));
   const received: string[] = [];
   const server = createServer((socket) => {
     socket.write('{"QMP": {"version": {}}}\n');

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
 import { lastLines, qemuArguments, type MachineSpec } from "./qemu.ts";
+import { temporaryDirectory } from "../../test/support/temporary.ts";
 
 const spec: MachineSpec = {
   image: { dir: "/i", id: "x", kernel: "/i/vmlinuz", initrd: "/i/initrd", disk: "/i/root.raw" },
@@ -39,7 +39,7 @@ test("addresses are fixed under emulation only: it is for speed, and KVM does no
 });
 
 test("the console's last lines come without control sequences and empty lines", () => {
-  const log = join(mkdtempSync(join(tmpdir(), "berth-serial-")), "serial.log");
+  const log = join(temporaryDirectory("serial"), "serial.log");
   writeFileSync(log, "one\r\n\u001b[0;32m  OK  \u001b[0m two\r\n\r\nthree\r\n");
   assert.deepEqual(lastLines(log, 2), ["  OK   two", "three"]);
   assert.deepEqual(lastLines(`${log}.none`, 2), []);
