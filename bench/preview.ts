@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 import type { Measure } from "../cli/bench.ts";
-import { stackDocument } from "../cli/config.ts";
+import { stackDocument } from "../cli/stack-file.ts";
 import { ROOT } from "../cli/root.ts";
 import { TestFleet, type Step } from "../test/support/engine.ts";
 import type { Document } from "../test/support/fleet.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { UserError } from "./errors.ts";
-import { stackDocument } from "./config.ts";
+import { stackDocument } from "./stack-file.ts";
 import { ROOT } from "./root.ts";
 
 /** Runs the command line as a person does, without engine and secrets. */

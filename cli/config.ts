@@ -1,20 +1,13 @@
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
-
 import { Command } from "commander";
-import { parse, YAMLParseError } from "yaml";
 
 import { ConfigError } from "../components/config/faults.ts";
-import { NAMESPACE, parseFleet } from "../components/config/load.ts";
+import { parseFleet } from "../components/config/load.ts";
 import { configReference } from "../components/config/reference.ts";
 import { stackFileSchema } from "../components/config/json-schema.ts";
 import type { FleetConfig } from "../components/config/schema.ts";
 import { formatSize } from "../components/config/units.ts";
 import { UserError } from "./errors.ts";
-
-/** sysexits.h: the config is at fault; no input file. */
-const EXIT_CONFIG = 78;
-const EXIT_NO_INPUT = 66;
+import { EXIT_CONFIG, secretFaults, stackDocument } from "./stack-file.ts";
 
 export function configCommand(): Command {
   const command = new Command("config").description("check a fleet's config, or print its schema");
@@ -48,7 +41,12 @@ export function configCommand(): Command {
 
 function checkFile(file: string, json: boolean): void {
   try {
-    const fleet = parseFleet(stackDocument(file), file);
+    const document = stackDocument(file);
+    const secrets = secretFaults(document);
+    if (secrets.length > 0) {
+      throw new ConfigError(secrets, file);
+    }
+    const fleet = parseFleet(document, file);
     process.stdout.write(
       json
         ? `${JSON.stringify({ ok: true, agents: Object.keys(fleet.agents), faults: [] })}\n`
@@ -66,46 +64,6 @@ function checkFile(file: string, json: boolean): void {
   }
 }
 
-/**
- * The document under `berth:` of a stack file.
- *
- * @throws UserError when the file cannot be read or is no stack file.
- */
-export function stackDocument(file: string): Record<string, unknown> {
-  const path = resolve(file);
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    throw new UserError(
-      `cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`,
-      { exitCode: EXIT_NO_INPUT },
-    );
-  }
-  let document: unknown;
-  try {
-    document = parse(text);
-  } catch (error) {
-    if (error instanceof YAMLParseError) {
-      throw new UserError(`${file} is not YAML: ${error.message}`, { exitCode: EXIT_CONFIG });
-    }
-    throw error;
-  }
-  const config = isRecord(document) ? document["config"] : undefined;
-  if (!isRecord(config)) {
-    throw new UserError(`${file} has no config`, {
-      hint: 'A stack file holds "config:" with keys such as "berth:agents:".',
-      exitCode: EXIT_CONFIG,
-    });
-  }
-  const prefix = `${NAMESPACE}:`;
-  return Object.fromEntries(
-    Object.entries(config)
-      .filter(([key]) => key.startsWith(prefix))
-      .map(([key, value]) => [key.slice(prefix.length), value]),
-  );
-}
-
 function summary(fleet: FleetConfig, file: string): string {
   const nodes = Object.entries(fleet.nodes).map(([name, node]) => {
     const agents = Object.entries(fleet.agents).filter(([, agent]) => agent.node === name);
@@ -113,8 +71,4 @@ function summary(fleet: FleetConfig, file: string): string {
     return `  ${name}: ${agents.map(([agent]) => agent).join(", ") || "no agents"}; limits ${formatSize(used)} of ${formatSize(node.memory - node.reserve)}`;
   });
   return `${file} is right: ${String(Object.keys(fleet.agents).length)} agents\n${nodes.join("\n")}\n`;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

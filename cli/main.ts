@@ -19,6 +19,13 @@ const program = new Command("berth")
     process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE);
   });
 
+/** Usage errors end in the same way at every depth. */
+function inherit(command: Command, parent: Command): Command {
+  command.copyInheritedSettings(parent);
+  command.commands.forEach((child) => inherit(child, command));
+  return command;
+}
+
 for (const command of [
   labCommand(),
   testCommand(),
@@ -26,7 +33,7 @@ for (const command of [
   checkCommand(),
   benchCommand(),
 ]) {
-  program.addCommand(command.copyInheritedSettings(program));
+  program.addCommand(inherit(command, program));
 }
 
 try {

@@ -6,6 +6,7 @@ import { spec } from "node:test/reporters";
 import { Command } from "commander";
 
 import { checks } from "./check.ts";
+import { UserError } from "./errors.ts";
 import { prepareHost } from "../lab/host.ts";
 import { createProgress } from "../lab/progress.ts";
 import { run } from "./process.ts";
@@ -36,6 +37,14 @@ export function testCommand(): Command {
       const stages = allStages(options.quick === true).filter((stage) =>
         stage.name.includes(options.only ?? ""),
       );
+      if (stages.length === 0) {
+        throw new UserError(`no stage has "${options.only ?? ""}" in its name`, {
+          hint: `There are: ${allStages(false)
+            .map((stage) => stage.name)
+            .join(", ")}.`,
+          exitCode: 64,
+        });
+      }
       await prepareHost(createProgress(), ["tests"]);
       process.exitCode = await runStages(stages);
     });

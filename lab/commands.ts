@@ -45,7 +45,7 @@ export function labCommand(): Command {
 
   add("down", "stop the machine; its disks, and so the agents' homes, stay").action(
     async (options: NameOption) => {
-      const paths = new LabPaths(options.name);
+      const paths = existing(options.name);
       const progress = createProgress();
       await interruptible(() =>
         withLock(paths.at("lock"), { wait: 0 }, async () => {
@@ -79,19 +79,19 @@ export function labCommand(): Command {
     .argument("<words...>")
     .addHelpText("after", "\nExample: berth lab pulumi -- stack output agents --json")
     .action(async (words: string[], options: NameOption) => {
-      process.exitCode = await labPulumi(new LabPaths(options.name), words);
+      process.exitCode = await labPulumi(existing(options.name), words);
     });
 
   add("env", "shell lines that let the official pulumi work on the lab's stack")
     .addHelpText("after", '\nExample: eval "$(./berth lab env)" && pulumi preview')
     .action(async (options: NameOption) => {
-      await labEnv(new LabPaths(options.name));
+      await labEnv(existing(options.name));
     });
 
   add("destroy", "stop the machine and remove everything of this lab")
     .option("--yes", "do not ask")
     .action(async (options: NameOption & { yes?: boolean }) => {
-      await labDestroy(new LabPaths(options.name), options.yes === true);
+      await labDestroy(existing(options.name), options.yes === true);
     });
   return lab;
 }
@@ -135,22 +135,22 @@ async function labPulumi(paths: LabPaths, words: readonly string[]): Promise<num
 async function engineFor(
   paths: LabPaths,
 ): Promise<{ engine: Engine; environment: Record<string, string> }> {
-  if (!existsSync(paths.at("passphrase"))) {
-    throw new UserError(`there is no lab "${paths.name}"`, {
-      hint: "./berth lab up",
-      exitCode: 69,
-    });
-  }
   const progress = createProgress();
   const engine = await ensureEngine(progress);
   const plugins = await ensurePlugins(engine, progress);
   return { engine, environment: stackEnvironment(paths, readIdentity(paths), engine, plugins) };
 }
 
-async function labDestroy(paths: LabPaths, yes: boolean): Promise<void> {
+/** The paths of a lab that is there. */
+function existing(name: string): LabPaths {
+  const paths = new LabPaths(name);
   if (!existsSync(paths.dir)) {
-    throw new UserError(`there is no lab "${paths.name}"`, { exitCode: 69 });
+    throw new UserError(`there is no lab "${name}"`, { hint: "./berth lab up", exitCode: 69 });
   }
+  return paths;
+}
+
+async function labDestroy(paths: LabPaths, yes: boolean): Promise<void> {
   const progress = createProgress();
   progress.say(
     `This removes ${paths.dir} (the machine's disks with the agents' homes, keys, the stack's state) and ${paths.stackFile}`,

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 
 import { UserError } from "../cli/errors.ts";
 import { machineConfig, writeStackFile } from "./config.ts";
 import { ensureEngine, type Engine } from "./engine.ts";
+import { releaseDeadLocks } from "./engine-lock.ts";
 import { stackEnvironment } from "./environment.ts";
 import { prepareHost } from "./host.ts";
 import { ensureImage, hasImage } from "./image/image.ts";
@@ -81,6 +82,9 @@ export async function upFleet(lab: RunningLab, progress: Progress): Promise<UpRe
   const { paths, identity } = lab;
   writeStackFile(paths.stackFile, machineConfig(paths, identity, lab.record));
   progress.say(`Bringing up the fleet (stack ${paths.name})`);
+  for (const pid of releaseDeadLocks(paths.at("state"))) {
+    progress.say(`Removed the lock of an engine that is gone (process ${String(pid)})`);
+  }
   const stack = await openStack(paths, identity, lab.engine, lab.environment);
   const result = await upStack(stack, (text) => process.stdout.write(text));
   writeFileSync(paths.at("ssh_config"), result.outputs.sshConfig, { mode: 0o600 });
@@ -115,12 +119,13 @@ async function startNode(
   await progress.step(before ? "Asking the node" : `Booting the node's machine (${how})`, () =>
     waitForSsh(paths, () => onNode(paths, ["true"])),
   );
-  if (before === undefined) {
-    writeFileSync(paths.at("seed.sha256"), sum);
-  } else if (readFileSync(paths.at("seed.sha256"), "utf8") !== sum) {
+  // Without the stamp an earlier run was interrupted while the machine was booting.
+  const stamp = paths.at("seed.sha256");
+  const had = before !== undefined && existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
+  if (before !== undefined && had !== sum) {
     await progress.step("Bringing the node's stand-in up to date", () => pushSeed(paths));
-    writeFileSync(paths.at("seed.sha256"), sum);
   }
+  writeFileSync(stamp, sum);
   await progress.step("Waiting for the node's API", () =>
     waitForApi(paths, record.apiPort, identity.caFile),
   );

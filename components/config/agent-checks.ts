@@ -26,7 +26,9 @@ const TAKEN_USERS = new Set(
 /** What Berth itself writes, who may be root, and what is no file: no `files` entry may name them. */
 const OWNED = [
   /^\/etc\/berth(\/|$)/,
+  /^\/etc\/gitconfig$/,
   /^\/etc\/systemd\/(user|system)\/berth/,
+  /^\/etc\/systemd\/(user\.conf\.d|system\/user@\.service\.d)\/berth\.conf$/,
   /^\/usr\/lib\/berth(\/|$)/,
   /^\/usr\/local\/bin\/berth$/,
   /^\/var\/lib\/berth(\/|$)/,

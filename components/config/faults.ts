@@ -34,6 +34,13 @@ export function formatFaults(faults: readonly Fault[], source: string): string {
   return [`${count} in ${source}; nothing was changed:`, ...lines].join("\n");
 }
 
+/** Right forms of what has a shape of its own; everything else says its form in the schema. */
+const SHAPES: Readonly<Record<string, string>> = {
+  array: "a list, such as [a, b]",
+  object: "a map of keys, as in docs/config.md",
+  record: "a map of names, as in docs/config.md",
+};
+
 /** The faults of a zod error, with the values that caused them. */
 export function faultsOf(error: z.ZodError, input: unknown): Fault[] {
   return error.issues.flatMap((issue): Fault[] => {
@@ -49,9 +56,11 @@ export function faultsOf(error: z.ZodError, input: unknown): Fault[] {
       return [{ path: pathOf(issue.path), message: `its name is not right: ${reason}` }];
     }
     const value = valueAt(input, issue.path);
+    const message =
+      issue.code === "invalid_type" ? (SHAPES[issue.expected] ?? issue.message) : issue.message;
     return value === undefined
-      ? [{ path: pathOf(issue.path), message: `missing: ${issue.message}` }]
-      : [{ path: pathOf(issue.path), value: shown(value), message: issue.message }];
+      ? [{ path: pathOf(issue.path), message: `missing: ${message}` }]
+      : [{ path: pathOf(issue.path), value: shown(value), message }];
   });
 }
 

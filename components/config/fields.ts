@@ -41,7 +41,8 @@ export function whole(min: number, max: number, what: string) {
 
 /** A string that matches a pattern. */
 export function matching(pattern: RegExp, form: string) {
-  return z.string({ error: form }).regex(pattern, form).describe(form);
+  // One fault for one value: what follows is not asked about a value of another form.
+  return z.string({ error: form }).regex(pattern, { error: form, abort: true }).describe(form);
 }
 
 export const address = () =>
@@ -77,12 +78,24 @@ export const NAME = /^[a-z]([a-z0-9-]{0,29}[a-z0-9])?$/;
 export const NAME_FORM =
   "a name of 1 to 31 characters: a-z, 0-9 and -, a letter first, no - at the end";
 
+/** Whether the data of a key begins with its own type: a key that was cut short does not. */
+function isWholeKey(text: string): boolean {
+  const [type = "", data = ""] = text.split(" ");
+  const bytes = Buffer.from(data, "base64");
+  let rest = 0;
+  while (rest + 4 <= bytes.length) {
+    rest += 4 + bytes.readUInt32BE(rest);
+  }
+  const named = bytes.subarray(4, 4 + (bytes.length >= 4 ? bytes.readUInt32BE(0) : 0)).toString();
+  return named === type && rest === bytes.length;
+}
+
 /** A public key in one authorized_keys line, without options. */
 export const publicKey = (what: string) =>
   matching(
     /^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\.com|sk-ecdsa-sha2-nistp256@openssh\.com) [A-Za-z0-9+/]+={0,2}( [^\u0000-\u001f\u007f]*)?$/,
     `${what}: one line as in a .pub file, such as "ssh-ed25519 AAAA... name"`,
-  );
+  ).refine(isWholeKey, `${what}: the whole line of a .pub file; this one is cut short or changed`);
 
 export const absolutePath = () =>
   matching(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { stackDocument } from "../../cli/config.ts";
+import { stackDocument } from "../../cli/stack-file.ts";
 import { ROOT } from "../../cli/root.ts";
 import { stackFileSchema } from "./json-schema.ts";
 import { parseFleet } from "./load.ts";

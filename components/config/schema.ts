@@ -26,6 +26,15 @@ const MiB = 2 ** 20;
 const PIDS_LIMIT = 4_194_304;
 const NOFILE_LIMIT = 1_048_576;
 
+const ENDPOINT_FORM =
+  "the https address of the Proxmox API with its port and no path, such as https://pve1.lan:8006/";
+
+/** The provider adds the API's path itself; without a port it would ask 443, where Proxmox is not. */
+function isEndpoint(text: string): boolean {
+  const url = URL.parse(text);
+  return url?.protocol === "https:" && /:\d+\/?$/.test(text) && url.pathname === "/";
+}
+
 const name = () => matching(NAME, NAME_FORM);
 
 const memory = z.strictObject({
@@ -131,10 +140,10 @@ export const agentSchema = z.strictObject({
     .describe(
       "Whether an update may restart the container for what only a restart brings. Default: never, and it is shown as pending",
     ),
-  /** Lifts the protection for one replacement and says why. */
+  /** Lifts the protection and says why, for a replacement. */
   replace: line("the reason for replacing this machine")
     .optional()
-    .describe("Reason; lifts the protection for one replacement of the machine"),
+    .describe("Reason; lifts the protection of the machine as long as it is set"),
   /** Lifts the protection, so that removing the entry takes the machine; home stays. Default false. */
   retired: z
     .boolean({ error: "true or false" })
@@ -186,10 +195,8 @@ export const nodeSchema = z.strictObject({
 export const fleetSchema = z.strictObject({
   proxmox: z.strictObject({
     endpoint: z
-      .url({
-        protocol: /^https$/,
-        error: "the https address of the Proxmox API, such as https://pve1.lan:8006/",
-      })
+      .string({ error: ENDPOINT_FORM })
+      .refine(isEndpoint, ENDPOINT_FORM)
       .describe("Address of the Proxmox API; its certificate must be trusted by this machine"),
   }),
   access: z.strictObject({

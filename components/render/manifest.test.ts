@@ -5,9 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { stackDocument } from "../../cli/config.ts";
+import { stackDocument } from "../../cli/stack-file.ts";
 import { ROOT } from "../../cli/root.ts";
 import { bob, OPERATOR_KEY } from "../../test/support/fleet.ts";
+import { ConfigError } from "../config/faults.ts";
 import { parseFleet } from "../config/load.ts";
 import { stableJson } from "./json.ts";
 import { manifest, type Manifest } from "./manifest.ts";
@@ -126,10 +127,10 @@ test("a file below home belongs to the agent, with the mode of the config", () =
   });
 });
 
-test("a file of the config takes the place of one that Berth does not need as it is", () => {
-  const files = { "/etc/gitconfig": { content: '[user]\n\tname = "Team"\n' } };
-  const rendered = manifest("bob", bob({ files }), ARGS);
-  assert.match(contentOf(rendered, "/etc/gitconfig"), /Team/);
+test("no file that Berth writes may be named by the config", () => {
+  for (const path of Object.keys(manifest("bob", bob({}), ARGS).files)) {
+    assert.throws(() => bob({ files: { [path]: { content: "" } } }), ConfigError, path);
+  }
 });
 
 test("the manifests of the example fleet are small, alike at each rendering, and without holes", () => {

@@ -55,6 +55,9 @@ def ask_gate() -> None:
     except OSError as error:
         die(f"the gate cannot be asked: {error}", "does /etc/berth/gate exist?", CANNOT_TELL)
     if code == NOT_NOW:
+        # A service that ends before READY has failed for systemd, whatever its code: "not now"
+        # is no failure of the loop. A gate that cannot tell says nothing, and the loop is red.
+        notify("READY=1\nSTATUS=not now: the gate refuses another session")
         die("not now: the gate refuses another session", "see: berth gate check", NOT_NOW)
     if code != 0:
         die(f"cannot tell: the gate ended with {code}", "see: berth gate check", CANNOT_TELL)

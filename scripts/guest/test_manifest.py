@@ -6,7 +6,7 @@ import json
 import os
 import unittest
 
-from test_guest_fixture import RECORD, SLICE, TIMER, UID, ManifestTest
+from test_guest_fixture import RECORD, TIMER, UID, ManifestTest
 
 
 class FirstRun(ManifestTest):
@@ -86,11 +86,10 @@ class LaterRuns(ManifestTest):
         self.assertEqual(self.apply(manifest).answer["restarted"], [])
         self.assertEqual(self.calls()[1:], ["systemctl --user daemon-reload"])
 
-    def test_a_running_slice_is_brought_to_its_changed_limits(self) -> None:
+    def test_a_slice_is_brought_to_its_changed_limits_whether_it_runs_or_not(self) -> None:
         manifest = self.settled()
         text = "[Unit]\nDescription=d\n\n[Slice]\n# why\nMemoryHigh=5\nTasksMax=7\n"
         self.changed(manifest, "/etc/systemd/user/berth-sessions.slice", text)
-        (self.root / SLICE).mkdir(parents=True)
         self.assertEqual(self.apply(manifest).code, 0)
         self.assertEqual(
             self.calls()[1:],

@@ -57,8 +57,18 @@ class SessionExec(GuestTest):
                 self.assertEqual(done.stdout, "gate check\n[]\n", done.stderr)
                 self.assertEqual(listener.recv(100), b"READY=1\nSTATUS=loop hello runs")
 
-    def test_ready_is_not_said_when_the_gate_refuses(self) -> None:
+    def test_not_now_says_ready_first_so_that_systemd_counts_no_failure(self) -> None:
         self.gate(75)
+        path = str(self.root / "notify")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+            listener.bind(path)
+            listener.settimeout(10)
+            self.assertEqual(self.exec("touch", "ran", NOTIFY_SOCKET=path).code, 75)
+            self.assertTrue(listener.recv(100).startswith(b"READY=1\nSTATUS=not now"))
+        self.assertFalse(self.exists("ran"))
+
+    def test_ready_is_not_said_when_the_gate_cannot_tell(self) -> None:
+        self.gate(69)
         path = str(self.root / "notify")
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
             listener.bind(path)

@@ -57,6 +57,7 @@ def ensure_dataset(document: dict[str, Any]) -> str:
     properties = found.get(dataset)
     if properties is None:
         mountpoint = zfs.mountpoint_below(found[parent], dataset)
+        zfs.require_plain_mountpoint(dataset, mountpoint)
         labels = [f"{zfs.STACK}={stack}", f"{zfs.AGENT}={agent}"]
         zfs.create(dataset, mountpoint, [f"refquota={quota}", *labels])
         return mountpoint
@@ -69,6 +70,7 @@ def ensure_dataset(document: dict[str, Any]) -> str:
             f"if it is to become {agent!r}'s home: "
             f"zfs set {zfs.STACK}={stack} {zfs.AGENT}={agent} {dataset}",
         )
+    zfs.require_plain_mountpoint(dataset, properties["mountpoint"])
     mountpoint = zfs.ensure_mounted(dataset, properties)
     if properties.get("refquota") != quota:
         hint = f"what it holds now: zfs list -o refer,refquota {dataset}"

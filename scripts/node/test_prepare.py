@@ -140,6 +140,11 @@ class Prepare(NodeTest):
         self.datasets({"rpool/berth": {}, "rpool/berth/bob": found})
         self.refuse("does not mount itself", "zfs inherit mountpoint")
 
+    def test_a_dataset_that_is_mounted_elsewhere_is_refused(self) -> None:
+        found = {**self.labels(), "mountpoint": "/mnt/tank/berth/bob"}
+        self.datasets({"rpool/berth": {}, "rpool/berth/bob": found})
+        self.refuse("/mnt/tank/berth/bob, not at /rpool/berth/bob", "mountpoint=/rpool/berth/bob")
+
     def test_faults_of_the_document(self) -> None:
         for changes, expected in (
             ({"uid": 0}, "uid: expected 1000 to 65534"),

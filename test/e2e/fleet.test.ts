@@ -228,6 +228,44 @@ test("sessions throttled at the slice are counted there, and ssh still answers",
   }
 });
 
+test("a full gate is no failure of a loop: not now, and the unit is inactive, not failed", async () => {
+  const units = ["held1", "held2", "held3"];
+  for (const unit of units) {
+    must(
+      guest("bob", [
+        "systemd-run",
+        "--user",
+        "--slice=berth-sessions.slice",
+        `--unit=${unit}`,
+        "sleep",
+        "600",
+      ]),
+    );
+  }
+  try {
+    assert.equal(guest("bob", ["berth", "gate", "check"]).code, 75);
+    const loop = "berth-loop-heartbeat.service";
+    must(guest("bob", ["systemctl", "--user", "start", loop]));
+    const shown = await eventually("the loop ends", 60, () => {
+      const text = must(
+        guest("bob", [
+          "systemctl",
+          "--user",
+          "show",
+          loop,
+          "-p",
+          "ActiveState,Result,ExecMainStatus",
+        ]),
+      );
+      return /ActiveState=inactive/.test(text) ? text : undefined;
+    });
+    assert.match(shown, /Result=success/);
+    assert.match(shown, /ExecMainStatus=75/);
+  } finally {
+    guest("bob", ["systemctl", "--user", "stop", ...units]);
+  }
+});
+
 test("home outlives the machine: destroyed and built again, the file is there", async () => {
   must(guest("bob", ["sh", "-c", "mkdir -p work && echo months > work/context"]));
   must(node(["pct", "shutdown", "201", "--forceStop", "1", "--timeout", "60"]));
@@ -313,14 +351,20 @@ test("destroy takes the retired machines and leaves the homes and the stranger",
     30,
   );
   assert.notEqual(refused.code, 0, "protected machines must not be destroyed");
+  const stranger = must(node(["cat", "/etc/pve/lxc/210.conf"]));
   editStack((agents) => {
     for (const agent of Object.values(agents)) {
       agent["retired"] = true;
     }
   });
   up();
+  // With an agent that wants the stranger's VMID still in the config.
+  editStack((agents) => {
+    agents["carol"] = { ...agents["alice"], vmid: 210, address: "10.210.0.110/24" };
+  });
+  assert.notEqual(berth(["lab", "up", "--name", LAB], 60).code, 0);
   must(berth(["lab", "pulumi", "--name", LAB, "--", "destroy", "--yes", "--skip-preview"], 30));
-  assert.match(must(node(["pct", "list"])), /stranger/);
+  assert.equal(must(node(["cat", "/etc/pve/lxc/210.conf"])), stranger);
   assert.doesNotMatch(must(node(["pct", "list"])), /bob|alice/);
   assert.equal(must(node(["cat", "/rpool/berth/bob/home/work/context"])), "months");
   assert.match(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping
 
-from berth_guest import cgroup, proc
+from berth_guest import proc
 from berth_guest.document import File
 from berth_guest.failure import at
 from berth_guest.proc import User
@@ -44,14 +44,14 @@ def reload_user(user: User) -> None:
 
 
 def adjust_slices(files: Mapping[str, File], changed: Collection[str], user: User) -> None:
-    """Bring running slices to their changed limits: a reload alone leaves their cgroup as it was.
+    """Bring slices to their changed limits: a reload alone leaves a running cgroup as it was.
 
-    The setting is one of the runtime: it ends with the user manager, and the file says the same.
+    The setting is one of the runtime: it ends with the user manager. It goes before the file, so
+    it is set at each change, whether the slice runs or not: else an old one would come back.
     """
     for path in changed:
         directory, name = os.path.split(path)
-        running = directory == USER_UNITS and os.path.isdir(at(cgroup.of_slice(user.uid, name)))
-        if path in files and running:
+        if path in files and directory == USER_UNITS and name.endswith(".slice"):
             settings = _section(files[path].content, "[Slice]")
             argv = ["systemctl", "--user", "set-property", "--runtime", "--", name, *settings]
             proc.run(argv, TIMEOUT, user)

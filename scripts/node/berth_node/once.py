@@ -46,9 +46,11 @@ def ensure_pool(pool: str) -> None:
         )
     parent_mount = zfs.ensure_mounted(parent, found[parent])
     if pool in found:
+        zfs.require_plain_mountpoint(pool, found[pool]["mountpoint"])
         mountpoint = zfs.ensure_mounted(pool, found[pool])
     else:
         mountpoint = zfs.mountpoint_below({"mountpoint": parent_mount}, pool)
+        zfs.require_plain_mountpoint(pool, mountpoint)
         zfs.create(pool, mountpoint)
     # Passable, not listable, so that an agent that got out of its container as a mapped user
     # does not read the fleet's names; the container's root needs to pass to the home.

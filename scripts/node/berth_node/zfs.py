@@ -42,6 +42,19 @@ def mountpoint_below(parent: Mapping[str, str], dataset: str) -> str:
     return f"{mountpoint.rstrip('/')}/{dataset.rsplit('/', 1)[1]}"
 
 
+def require_plain_mountpoint(dataset: str, mountpoint: str) -> None:
+    """End when a dataset is mounted elsewhere than at its own name, where the agents' mounts look.
+
+    One that is not mounted by ZFS at all is another fault, told by `ensure_mounted`.
+    """
+    if mountpoint.startswith("/") and mountpoint != f"/{dataset}":
+        die(
+            f"the dataset {dataset!r} would be mounted at {mountpoint}, not at /{dataset}",
+            "choose a `pool` whose parents are mounted at their names, "
+            f"or make it by hand: zfs create -o mountpoint=/{dataset} {dataset}",
+        )
+
+
 def refuse_hidden_files(dataset: str, mountpoint: str) -> None:
     """End when files lie where `dataset` will be mounted: the mount would hide them."""
     try:
