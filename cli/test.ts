@@ -1,4 +1,5 @@
 import { globSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { run as runNodeTests } from "node:test";
 import { spec } from "node:test/reporters";
@@ -27,7 +28,10 @@ interface Stage {
 export function testCommand(): Command {
   return new Command("test")
     .description("prove that it works: checks, unit, graph and end-to-end tests in the lab")
-    .option("--quick", "without the lab's virtual machine: a few minutes")
+    .option(
+      "--quick",
+      "without conformance and end-to-end tests: no virtual machine, a few minutes",
+    )
     .option("--only <part>", "only the stages whose name has this in it")
     .addHelpText(
       "after",
@@ -68,12 +72,13 @@ function allStages(quick: boolean): Stage[] {
           ["lab/conformance/**"],
         ),
     },
-    { name: "conformance tests", run: () => nodeTests(["lab/conformance/**/*.test.ts"]) },
     { name: "graph tests", run: () => nodeTests(["test/graph/**/*.test.ts"]) },
   ];
-  return quick
-    ? stages
-    : [...stages, { name: "end-to-end tests", run: () => nodeTests(["test/e2e/**/*.test.ts"]) }];
+  const slow: Stage[] = [
+    { name: "conformance tests", run: () => nodeTests(["lab/conformance/**/*.test.ts"]) },
+    { name: "end-to-end tests", run: () => nodeTests(["test/e2e/**/*.test.ts"]) },
+  ];
+  return quick ? stages : [...stages, ...slow];
 }
 
 async function runStages(stages: readonly Stage[]): Promise<number> {
@@ -109,7 +114,7 @@ async function runStages(stages: readonly Stage[]): Promise<number> {
   return total.failed === 0 ? 0 : 1;
 }
 
-/** Runs test files with Node's own runner, one after the other: they share engine, ports and lab. */
+/** Runs test files with Node's own runner, as many at once as there are processors: each is alone. */
 function nodeTests(patterns: readonly string[], exclude: readonly string[] = []): Promise<Counts> {
   const files = globSync([...patterns], {
     cwd: ROOT,
@@ -119,7 +124,10 @@ function nodeTests(patterns: readonly string[], exclude: readonly string[] = [])
     return Promise.resolve({ passed: 0, failed: 0, skipped: 0 });
   }
   return new Promise((resolve, reject) => {
-    const stream = runNodeTests({ files: files.map((file) => join(ROOT, file)), concurrency: 1 });
+    const stream = runNodeTests({
+      files: files.map((file) => join(ROOT, file)),
+      concurrency: availableParallelism(),
+    });
     const counts = { passed: 0, failed: 0, skipped: 0 };
     stream.on("test:summary", (data) => {
       if (data.file === undefined) {

@@ -17,7 +17,7 @@ import { installPackages, isThere } from "./host.ts";
 import { withLock } from "./lock.ts";
 import { cacheDir } from "./paths.ts";
 import { mustRun, run } from "../cli/process.ts";
-import type { Progress } from "./progress.ts";
+import { createProgress, type Progress } from "./progress.ts";
 
 /** The Pulumi engine: the one on the machine, else the official download, else built from its module. */
 
@@ -189,4 +189,15 @@ function enginePath(cache: string): string {
 /** The pin of the module and the version here must say the same. */
 export function pinnedVersion(): string | undefined {
   return /pulumi\/pkg\/v3 v(\S+)/.exec(readFileSync(join(MODULE, "go.mod"), "utf8"))?.[1];
+}
+
+let used: Promise<Engine> | undefined;
+
+/** The engine for this process's use of the Automation API, which looks for it on PATH; found once. */
+export function useEngine(): Promise<Engine> {
+  used ??= ensureEngine(createProgress()).then((engine) => {
+    process.env["PATH"] = `${dirname(engine.program)}${delimiter}${process.env["PATH"] ?? ""}`;
+    return engine;
+  });
+  return used;
 }

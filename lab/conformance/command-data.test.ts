@@ -6,12 +6,11 @@ import { describe, test } from "node:test";
 import * as pulumi from "@pulumi/pulumi";
 
 import { CommandFixture } from "./command-fixture.ts";
-import { failure, missingEngine } from "./stack.ts";
+import { failure } from "./stack.ts";
 
-const skip = missingEngine() ?? false;
 const on = new CommandFixture();
 
-describe("secrets", { skip }, () => {
+describe("secrets", () => {
   test("the connection is never in the clear; a secret input is not, its output is", async () => {
     await on.stack.up(
       on.commands({ c: { create: "cat", stdin: pulumi.secret("hunter2-in"), logging: "none" } }),
@@ -49,7 +48,7 @@ describe("secrets", { skip }, () => {
   });
 });
 
-describe("environment", { skip }, () => {
+describe("environment", () => {
   test("a variable that the server takes is there; one that it refuses fails the command", async () => {
     const create = "echo $BERTH_GREETING";
     const { steps } = await on.stack.up(
@@ -83,7 +82,7 @@ describe("environment", { skip }, () => {
   });
 });
 
-describe("inputs", { skip }, () => {
+describe("inputs", () => {
   test("an unknown field is an error before anything runs", async () => {
     const mistyped = { ...on.connection(), hostKeys: "x" } as never;
     const message = await failure(

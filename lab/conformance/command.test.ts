@@ -6,12 +6,11 @@ import { describe, test } from "node:test";
 import * as command from "@pulumi/command";
 
 import { CommandFixture, named, type Args } from "./command-fixture.ts";
-import { failure, missingEngine } from "./stack.ts";
+import { failure } from "./stack.ts";
 
-const skip = missingEngine() ?? false;
 const on = new CommandFixture();
 
-describe("creating", { skip }, () => {
+describe("creating", () => {
   test("runs the command with its input and keeps its output, one newline less", async () => {
     const { steps } = await on.stack.up(
       on.commands({ c: { create: "cat; echo; echo two >&2", stdin: "one\n" } }),
@@ -60,7 +59,7 @@ describe("creating", { skip }, () => {
   });
 });
 
-describe("updating", { skip }, () => {
+describe("updating", () => {
   const base = { create: "cat >/dev/null; echo created", delete: "true", stdin: "a" };
   const changes: Readonly<Record<string, Args>> = {
     create: { create: "cat >/dev/null; echo changed" },
@@ -126,7 +125,7 @@ describe("updating", { skip }, () => {
   });
 });
 
-describe("triggers", { skip }, () => {
+describe("triggers", () => {
   const base = { create: "echo create", update: "echo update", delete: "echo delete" };
 
   function order(): string[] {
@@ -157,7 +156,7 @@ describe("triggers", { skip }, () => {
   });
 });
 
-describe("deleting", { skip }, () => {
+describe("deleting", () => {
   test("runs the old command with the old input over the old connection", async () => {
     await on.stack.up(
       on.commands({ c: { create: "true", delete: "echo old; cat", stdin: "input" } }),

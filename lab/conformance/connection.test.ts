@@ -8,11 +8,11 @@ import type { automation } from "@pulumi/pulumi";
 
 import { startSshAgent } from "./ssh-agent.ts";
 import { startSshServer, type SshServer } from "./ssh-server.ts";
-import { missingEngine, OperationError, TestStack } from "./stack.ts";
+import { OperationError, TestStack } from "./stack.ts";
 
 type Connection = command.types.input.remote.ConnectionArgs;
 
-describe("a connection", { skip: missingEngine() ?? false }, () => {
+describe("a connection", () => {
   let server: SshServer;
   let other: SshServer;
   let stack: TestStack;

@@ -8,7 +8,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { ContainerFixture, requests, STOPPED } from "./container-fixture.ts";
 import { BASE } from "./container-row.ts";
 import { NODE } from "./proxmox-node.ts";
-import { missingEngine, ops } from "./stack.ts";
+import { ops } from "./stack.ts";
 
 /** The options that the fleet's containers have. */
 const FLEET: pulumi.CustomResourceOptions = {
@@ -24,10 +24,9 @@ const FLEET: pulumi.CustomResourceOptions = {
 
 const KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJhbGljZSBhbmQgYm9iIGFuZCBjYXJvbCBkYXZlZQ== a@b";
 
-const skip = missingEngine() ?? false;
 const on = new ContainerFixture();
 
-describe("losing a machine", { skip }, () => {
+describe("losing a machine", () => {
   test("a VMID that somebody has is adopted in silence, and destroyed", async () => {
     await on.node.ask("POST", `nodes/${NODE}/lxc`, {
       vmid: String(on.vmid),
@@ -100,7 +99,7 @@ describe("losing a machine", { skip }, () => {
   });
 });
 
-describe("what others change", { skip }, () => {
+describe("what others change", () => {
   test("raw keys are no drift, save for a hand-written idmap", async () => {
     await on.stack.up(on.program(STOPPED));
     on.node.editConfig(on.vmid, (config) => `${config}lxc.cgroup2.pids.max: 512\n`);

@@ -8,11 +8,11 @@ import * as proxmox from "@muhlba91/pulumi-proxmoxve";
 import { BASE, type ContainerInputs, type Row } from "./container-row.ts";
 import { TABLE } from "./container-table.ts";
 import { ProxmoxNode, type Change } from "./proxmox-node.ts";
-import { missingEngine, TestStack, type Step } from "./stack.ts";
+import { TestStack, type Step } from "./stack.ts";
 
 const FIRST_VMID = 201;
 
-describe("a change of a container", { skip: missingEngine() ?? false }, () => {
+describe("a change of a container", () => {
   let node: ProxmoxNode;
   let stack: TestStack;
   let previewed: readonly Step[];

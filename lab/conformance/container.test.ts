@@ -8,12 +8,11 @@ import * as pulumi from "@pulumi/pulumi";
 import { ContainerFixture, requests, STOPPED } from "./container-fixture.ts";
 import { BASE } from "./container-row.ts";
 import { NODE } from "./proxmox-node.ts";
-import { failure, missingEngine, ops, TestStack } from "./stack.ts";
+import { failure, ops, TestStack } from "./stack.ts";
 
-const skip = missingEngine() ?? false;
 const on = new ContainerFixture();
 
-describe("a container's life", { skip }, () => {
+describe("a container's life", () => {
   test("it is made with one request that names every default", async () => {
     await on.stack.up(on.program({ ...STOPPED, description: "line\nother" }));
     const [create, ...others] = on.node.takeChanges();
@@ -71,7 +70,7 @@ describe("a container's life", { skip }, () => {
   });
 });
 
-describe("what is refused", { skip }, () => {
+describe("what is refused", () => {
   test("a feature that a token may not set; the state takes it for set", async () => {
     await on.stack.up(on.program(STOPPED));
     on.node.takeChanges();

@@ -1,7 +1,6 @@
 /** Stacks of the tests: the real engine, an inline program, a state in a temporary directory. */
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -12,6 +11,8 @@ import {
   type PulumiFn,
   type Stack,
 } from "@pulumi/pulumi/automation/index.js";
+
+import { useEngine } from "../engine.ts";
 
 /** The plugins under test: those of `BERTH_PLUGINS_DIR`, else the lab's stand-ins. */
 export const PLUGINS_DIR =
@@ -54,6 +55,7 @@ export class TestStack {
   }
 
   static async create(environment: Readonly<Record<string, string>> = {}): Promise<TestStack> {
+    await useEngine();
     const directory = mkdtempSync(path.join(tmpdir(), "berth-conformance-"));
     const stack = await LocalWorkspace.createStack(
       { stackName: "test", projectName: "conformance", program: () => Promise.resolve() },
@@ -161,14 +163,4 @@ export async function failure(operation: Promise<unknown>): Promise<string> {
     return error.message;
   }
   return assert.fail("the operation should fail");
-}
-
-/** Why the suite cannot run here; undefined when it can. */
-export function missingEngine(): string | undefined {
-  try {
-    execFileSync("pulumi", ["version"], { stdio: "ignore" });
-    return undefined;
-  } catch {
-    return "no pulumi on PATH";
-  }
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 
 import * as pulumi from "@pulumi/pulumi";
@@ -17,11 +17,10 @@ import {
 
 import { ROOT } from "../../cli/root.ts";
 import berth from "../../index.ts";
-import { ensureEngine } from "../../lab/engine.ts";
+import { useEngine } from "../../lab/engine.ts";
 import { stackEnvironment } from "../../lab/environment.ts";
 import { ensureIdentity, type Identity } from "../../lab/machine/identity.ts";
 import { LabPaths } from "../../lab/paths.ts";
-import { createProgress } from "../../lab/progress.ts";
 import { TestApi } from "./api.ts";
 import { fleetDocument, type Document } from "./fleet.ts";
 import { TestNode } from "./node.ts";
@@ -71,7 +70,7 @@ export class TestFleet {
   }
 
   static async create(): Promise<TestFleet> {
-    const engine = await ensureEngine(createProgress());
+    const engine = await useEngine();
     const directory = mkdtempSync(join(tmpdir(), "berth-graph-"));
     const paths = new LabPaths(STACK, directory);
     const identity = await ensureIdentity(paths);
@@ -81,8 +80,6 @@ export class TestFleet {
       ...stackEnvironment(paths, identity, engine, { kind: "stand-in", path: [STAND_INS] }),
       PULUMI_HOME: join(directory, "home"),
     };
-    // The automation interface looks for the engine on its own process's PATH.
-    process.env["PATH"] = `${dirname(engine.program)}:${process.env["PATH"] ?? ""}`;
     mkdirSync(paths.at("state"), { recursive: true });
     const stack = await LocalWorkspace.createOrSelectStack(
       {
