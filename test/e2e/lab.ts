@@ -29,9 +29,12 @@ export function berth(args: readonly string[], minutes = 30): Answer {
   return finish(spawnSync(join(ROOT, "berth"), args, options(minutes)));
 }
 
-/** `./berth lab up` that must succeed. */
+/** `./berth lab up` that must succeed; its progress is shown as it comes, for it may take long. */
 export function up(): Answer {
-  const answer = berth(["lab", "up", "--name", LAB], 60);
+  const args = ["lab", "up", "--name", LAB];
+  const answer = finish(
+    spawnSync(join(ROOT, "berth"), args, { ...options(60), stdio: ["ignore", "pipe", "inherit"] }),
+  );
   if (answer.code !== 0) {
     throw new Error(`lab up failed with ${String(answer.code)}:\n${answer.text.slice(-4000)}`);
   }
@@ -111,7 +114,9 @@ function options(minutes: number) {
 }
 
 function finish(result: ReturnType<typeof spawnSync>): Answer {
-  const stdout = String(result.stdout);
-  const stderr = String(result.stderr) + (result.error ? `\n${result.error.message}` : "");
+  // A stream that was not captured is null, whatever the types say.
+  const text = (stream: unknown) => (typeof stream === "string" ? stream : "");
+  const stdout = text(result.stdout);
+  const stderr = text(result.stderr) + (result.error ? `\n${result.error.message}` : "");
   return { code: result.status ?? -1, stdout, stderr, text: `${stdout}\n${stderr}` };
 }
