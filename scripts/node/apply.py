@@ -109,7 +109,7 @@ def identify(applied: dict[str, Any]) -> conf.Conf | None:
     """This agent's container, or None when the VMID is free; anybody else's is the end."""
     found = conf.find(applied["vmid"])
     if found:
-        conf.require_ours(found, applied["agent"], applied["stack"], applied["node"])
+        conf.require_ours(found, applied["agent"], applied["stack"], applied["node"], in_state=True)
     return found
 
 

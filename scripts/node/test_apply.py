@@ -169,7 +169,9 @@ class Identity(NodeTest):
 
     def test_a_container_without_our_tags_is_foreign(self) -> None:
         self.put_conf(self.conf(tags="web"))
-        self.refuse("VMID 201 is taken by a foreign machine", "(tags: web)")
+        self.refuse(
+            "VMID 201 is taken by a foreign machine", "(tags: web)", "`pulumi state delete URN`"
+        )
 
     def test_a_container_of_another_stack_is_foreign(self) -> None:
         self.put_conf(self.conf(tags="berth;berth-prod"))

@@ -70,8 +70,16 @@ def require_node(node: str) -> None:
         )
 
 
-def require_ours(conf: Conf, agent: str, stack: str, node: str) -> None:
-    """End unless `conf` is this agent's container: kind, both tags, host name and node."""
+def require_ours(conf: Conf, agent: str, stack: str, node: str, in_state: bool = False) -> None:
+    """End unless `conf` is this agent's container: kind, both tags, host name and node.
+
+    With `in_state` the caller comes after the provider, which may have taken the stranger for the
+    agent's: then it must leave the state first, or the provider would destroy it with the agent.
+    """
+    leave = (
+        "first take it out of the state, or it goes with the agent: "
+        f"`pulumi state delete URN`, the URN of {agent!r}'s ContainerLegacy; then"
+    )
     main = conf.section()
     tags = set(re.split(r"[;,\s]+", main.get("tags", "")))
     if not (
@@ -79,7 +87,8 @@ def require_ours(conf: Conf, agent: str, stack: str, node: str) -> None:
     ):
         die(
             f"VMID {conf.vmid} is taken by a foreign machine: {conf.describe()}",
-            f"it is left alone; give {agent!r} another `vmid` in the config",
+            (f"{leave} " if in_state else "it is left alone; ")
+            + f"give {agent!r} another `vmid` in the config",
         )
     if conf.node != node:
         die(
