@@ -57,7 +57,10 @@ test("KVM is taken for what runs a guest, not for a device that opens", async ()
   const image = { dir: "/", id: "", kernel: "/no/kernel", initrd: "/no/initrd", disk: "" };
   assert.equal(await chooseAccelerator(image, "/no/such/device"), "tcg");
   assert.equal(await chooseAccelerator(image, "/dev/null"), "tcg");
-  assert.equal(await printsBanner("sh", ["-c", "echo '[0.0] Linux version 6.12'; sleep 60"]), true);
+  assert.equal(
+    await printsBanner("sh", ["-c", "echo '[0.0] Linux version 6.12'; exec sleep 60"]),
+    true,
+  );
   assert.equal(await printsBanner("sh", ["-c", "exec sleep 60"], 100), false);
   assert.equal(await printsBanner("berth-no-such-program", []), false);
 });
